@@ -62,6 +62,9 @@ const vulnerability = fc.record({
     { nil: undefined },
   ),
   cvss: fc.subarray([...vectors]),
+  cwes: fc.subarray(['CWE-20', 'CWE-79']),
+  isKnownExploited: fc.boolean(),
+  epss: fc.constantFrom(undefined, 0, 0.00045, 1),
   relatedUrls: fc.constantFrom([], ['https://example.com/1', 'https://example.com/2?a=b']),
 } as const)
 
@@ -215,6 +218,9 @@ const finding: WrittenFinding = {
   severity: 'high',
   score: 9.8,
   cvss: [],
+  cwes: ['CWE-79', 'CWE-917'],
+  isKnownExploited: true,
+  epss: 0.94358,
   fixedVersion: '2.0.0',
   willNotFix: false,
   justification: '',
@@ -256,6 +262,31 @@ test('code scanning gets a score of the same severity, a file with a line, and s
     { kind: 'external', status: 'accepted', justification: 'not reachable' },
   ])
   assert.deepEqual(suppressed.partialFingerprints, partialFingerprints)
+})
+
+test('both formats state weaknesses and what is known of the exploitation', () => {
+  const { tags, epss } = JSON.parse(writeSarif(reportOf([finding]))).runs[0].tool.driver.rules[0].properties
+  assert.deepEqual(tags, [
+    'security',
+    'vulnerability',
+    'high',
+    'known-exploited',
+    'external/cwe/cwe-79',
+    'external/cwe/cwe-917',
+  ])
+  assert.equal(epss, 0.94358)
+  const [{ cwes, properties }] = JSON.parse(writeCycloneDxReport(reportOf([finding]))).vulnerabilities
+  assert.deepEqual(cwes, [79, 917])
+  assert.deepEqual(
+    properties.filter(({ name }: { name: string }) => name !== 'berth:finding:state'),
+    [
+      { name: 'berth:finding:known_exploited', value: 'true' },
+      { name: 'berth:finding:epss', value: '0.94358' },
+    ],
+  )
+  const unknown = { ...finding, cwes: [], isKnownExploited: false, epss: undefined }
+  const [plain] = JSON.parse(writeCycloneDxReport(reportOf([unknown]))).vulnerabilities
+  assert.deepEqual([plain.cwes, plain.properties.length], [undefined, 1])
 })
 
 test('what is not covered is stated, and a report without findings is a report', () => {

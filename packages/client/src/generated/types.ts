@@ -1612,6 +1612,14 @@ export interface CustomOverlayInput {
   readonly certificates?: CustomOverlayCertificatesInput | undefined
 }
 
+/** Catalog of CVEs that an organization has imported. */
+export interface CveCatalog {
+  /** Format: `kev` or `epss`. */
+  readonly format: string
+  /** Time when the catalog was published, as it states itself; of several, the latest. */
+  readonly publishTime?: string
+}
+
 export interface Date {
   readonly year: number
   readonly month: number
@@ -4184,6 +4192,11 @@ export interface ListImageFindingsResponse {
   readonly advisoriesTime?: string
   /** Number of findings of the image that are known to be exploited and not `STATE_NOT_AFFECTED`. */
   readonly knownExploitedCount: string
+  /**
+   * Catalogs that the organization has imported, ordered by format. Without one of a format, nothing is known
+   * of the exploitation of its kind.
+   */
+  readonly catalogs: readonly CveCatalog[]
 }
 
 /** Request message for ListImagePackages. All filters that are set must match. */

@@ -50,7 +50,9 @@ function groupFindings(findings: readonly WrittenFinding[]): Group[] {
 function vulnerabilityOf(group: Group, references: ReadonlyMap<string, readonly string[]>): object {
   const [first] = group
   const { id, state, severity, score, cvss, fixedVersion, justification, description, details } = first
+  const { isKnownExploited, epss } = first
   const aliases = distinct(group.flatMap((finding) => finding.aliases))
+  const cwes = distinct(group.flatMap((finding) => finding.cwes))
   const urls = distinct(group.flatMap(({ relatedUrls }) => relatedUrls))
   const purls = distinct(group.map(({ purl }) => purl))
   return {
@@ -64,6 +66,7 @@ function vulnerabilityOf(group: Group, references: ReadonlyMap<string, readonly 
       { severity, ...(score === undefined ? {} : { score }) },
       ...cvss.map(({ score: vector, version }) => ({ method: methods[version] ?? 'other', vector })),
     ],
+    ...(cwes.length === 0 ? {} : { cwes: cwes.map((cwe) => Number(cwe.slice('CWE-'.length))) }),
     ...(description === '' ? {} : { description }),
     ...(details === '' ? {} : { detail: details }),
     ...(fixedVersion === '' ? {} : { recommendation: `Upgrade to version ${fixedVersion}` }),
@@ -72,7 +75,11 @@ function vulnerabilityOf(group: Group, references: ReadonlyMap<string, readonly 
     affects: purls.flatMap((purl) =>
       (references.get(purl) ?? [purl]).map((ref) => ({ ref, versions: versionsOf(group, purl) })),
     ),
-    ...properties([[reportProperties.state, state]]),
+    ...properties([
+      [reportProperties.state, state],
+      [reportProperties.knownExploited, isKnownExploited ? 'true' : ''],
+      [reportProperties.epss, epss === undefined ? '' : String(epss)],
+    ]),
   }
 }
 

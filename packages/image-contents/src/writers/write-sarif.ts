@@ -63,6 +63,8 @@ function ruleOf(id: string, findings: readonly WrittenFinding[]): object {
   const cvss = findings.flatMap((finding) => finding.cvss)
   const vectorOf = (start: string) => cvss.find(({ version }) => version.startsWith(start))?.score
   const score = securityScore(severity, first?.score)
+  const cwes = [...new Set(findings.flatMap((finding) => finding.cwes))]
+  const { isKnownExploited = false, epss } = first ?? {}
   return {
     id,
     name: 'Vulnerability',
@@ -76,7 +78,15 @@ function ruleOf(id: string, findings: readonly WrittenFinding[]): object {
     properties: {
       ...(score === undefined ? {} : { 'security-severity': score }),
       precision: 'very-high',
-      tags: ['security', 'vulnerability', severity],
+      tags: [
+        'security',
+        'vulnerability',
+        severity,
+        ...(isKnownExploited ? ['known-exploited'] : []),
+        // As code scanning shows them.
+        ...cwes.map((cwe) => `external/cwe/${cwe.toLowerCase()}`),
+      ],
+      ...(epss === undefined ? {} : { epss }),
       aliases: [...new Set(findings.flatMap(({ aliases }) => aliases))],
       relatedUrls: [...new Set(urls)],
       ...(vectorOf('4') === undefined ? {} : { cvssV4_vector: vectorOf('4') }),

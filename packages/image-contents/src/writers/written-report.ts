@@ -31,6 +31,11 @@ export interface WrittenFinding {
   /** Base score of CVSS; undefined if none is known. */
   readonly score: number | undefined
   readonly cvss: readonly ReportedCvss[]
+  /** Kinds of weaknesses, such as `CWE-79`. */
+  readonly cwes: readonly string[]
+  readonly isKnownExploited: boolean
+  /** Probability of exploitation (EPSS), from 0 to 1; undefined if none is known. */
+  readonly epss: number | undefined
   /** First version with a fix; '' if none is known. */
   readonly fixedVersion: string
   /** No fix is planned. */

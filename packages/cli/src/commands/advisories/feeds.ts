@@ -167,6 +167,8 @@ const commands: readonly CommandDeclaration[] = [
     ],
     examples: [
       'berth advisories feeds add https://osv.example.com/npm/all.zip --parent my-org/security --format osv --every 6h',
+      'berth advisories feeds add https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json --parent my-org/security --every 6h',
+      'berth advisories feeds add https://epss.empiricalsecurity.com/epss_scores-current.csv.gz --parent my-org/security --every 24h',
     ],
     async run(invocation) {
       const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')

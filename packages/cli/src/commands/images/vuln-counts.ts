@@ -48,6 +48,11 @@ const repoView = (names: ResourceNames): View<FindingSummary> => ({
     { title: 'REPO', kind: 'path', value: ({ uid }) => names.repoPath(uid) },
     ...countColumns(),
     {
+      title: 'EXPLOITED',
+      value: ({ knownExploitedCount }) => knownExploitedCount,
+      sortValue: ({ knownExploitedCount }) => Number(knownExploitedCount),
+    },
+    {
       title: 'IMAGES',
       value: ({ imageCount }) => imageCount,
       sortValue: ({ imageCount }) => Number(imageCount),
@@ -71,6 +76,7 @@ export const vulnsByRepoCommand = listCommand<FindingSummary>({
   examples: [
     'berth images vulns-by-repo --parent my-org',
     "berth images vulns-by-repo --parent my-org --sort 'critical desc' --limit 10",
+    "berth images vulns-by-repo --parent my-org --sort 'exploited desc' --limit 10",
   ],
   view: ({ names }) => repoView(names),
   async *items(invocation) {

@@ -1,6 +1,6 @@
 import type { AffectedImage, Finding, ListImageFindingsResponse, ReportFormat } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
-import type { Invocation } from '../../invocation/invocation.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
@@ -19,6 +19,16 @@ interface Vulnerability {
   readonly state: string
   readonly severity: string
   readonly score: number | undefined
+  /** Kinds of weaknesses. */
+  readonly cwes: readonly string[]
+  readonly knownExploited: boolean
+  /** Day on which it was added to the catalog, and day by which that requires a mitigation. */
+  readonly exploitation:
+    | { readonly added: string; readonly due: string; readonly ransomware: boolean }
+    | undefined
+  /** Probability of exploitation, and its percentile, from 0 to 1. */
+  readonly epss: number | undefined
+  readonly epssPercentile: number | undefined
   readonly fixedVersion: string
   readonly justification: string
   readonly advisory: string
@@ -27,7 +37,12 @@ interface Vulnerability {
 /** The highest first. */
 const severities = ['critical', 'high', 'medium', 'low', 'none', 'unknown']
 
+function numberOrNone(value: number | string | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
 function toVulnerability(finding: Finding): Vulnerability {
+  const { knownExploitation: known } = finding
   return {
     id: finding.vulnerability,
     aliases: finding.aliases,
@@ -35,7 +50,12 @@ function toVulnerability(finding: Finding): Vulnerability {
     version: finding.version,
     state: enumName(finding.state, 'STATE_'),
     severity: enumName(finding.severity, 'SEVERITY_'),
-    score: typeof finding.score === 'number' ? finding.score : undefined,
+    score: numberOrNone(finding.score),
+    cwes: finding.cwes,
+    knownExploited: known !== undefined,
+    exploitation: known && { added: known.addedDate, due: known.dueDate, ransomware: known.ransomware },
+    epss: numberOrNone(finding.epssProbability),
+    epssPercentile: numberOrNone(finding.epssPercentile),
     fixedVersion: finding.fixedVersion,
     justification: finding.justification,
     advisory: finding.advisoryUid,
@@ -50,7 +70,19 @@ const vulnerabilityView: View<Vulnerability> = {
     { title: 'PACKAGE', value: ({ purl }) => purl.replace(/\?.*$/, '') },
     { title: 'STATE', value: ({ state }) => state },
     { title: 'FIXED', value: ({ fixedVersion }) => fixedVersion },
-    { title: 'SCORE', value: ({ score }) => (score === undefined ? '' : String(score)), wide: true },
+    { title: 'EXPLOITED', value: ({ knownExploited }) => (knownExploited ? 'yes' : '') },
+    {
+      title: 'EPSS',
+      value: ({ epss }) => (epss === undefined ? '' : `${(epss * 100).toFixed(2)}%`),
+      sortValue: ({ epss = -1 }) => epss,
+    },
+    {
+      title: 'SCORE',
+      value: ({ score }) => (score === undefined ? '' : String(score)),
+      sortValue: ({ score = -1 }) => score,
+      wide: true,
+    },
+    { title: 'WEAKNESSES', value: ({ cwes }) => cwes.join(' '), wide: true },
     { title: 'ALIASES', value: ({ aliases }) => aliases.join(' '), wide: true },
     { title: 'JUSTIFICATION', value: ({ justification }) => justification, wide: true },
   ],
@@ -67,6 +99,25 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
       summary: 'end with exit code 1 if the image is affected by one of this severity or a higher one',
       choices: severities.slice(0, -2),
     },
+    {
+      flags: '--fail-on-exploited',
+      summary: 'end with exit code 1 if the image is affected by one that is known to be exploited',
+    },
+    { flags: '--exploited', summary: 'only those that are known to be exploited (KEV)' },
+    {
+      flags: '--min-epss <probability>',
+      summary: 'only those with this probability of exploitation or a higher one, 0 to 1',
+    },
+    { flags: '--min-score <score>', summary: 'only those with this CVSS score or a higher one, 0 to 10' },
+    {
+      flags: '--cwe <id>',
+      summary: 'only those with this kind of weakness, such as CWE-79 (repeatable)',
+      repeatable: true,
+    },
+    {
+      flags: '--by-risk',
+      summary: 'first those that are known to be exploited, then by EPSS and score; default: by severity',
+    },
     { flags: '--all', summary: 'also those that do not affect the image' },
     { flags: '--platform <platform>', summary: 'image of an index, such as linux/arm64; default: all' },
     waitOption,
@@ -76,6 +127,8 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
   examples: [
     'berth images vulns my-org/app:1.0',
     'berth images vulns my-org/app:1.0 --fail-on high --wait',
+    'berth images vulns my-org/app:1.0 --by-risk --limit 20',
+    'berth images vulns my-org/app:1.0 --exploited',
     'berth images vulns my-org/app:1.0 --all -o json',
     'berth images vulns my-org/app:1.0 --wait -o sarif > app.sarif',
   ],
@@ -87,6 +140,8 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
 const irrelevant = ['not-affected']
 
 async function listVulnerabilities(invocation: Invocation): Promise<readonly Vulnerability[]> {
+  const minEpss = numberOption(invocation, 'minEpss', '--min-epss', 1)
+  const minScore = numberOption(invocation, 'minScore', '--min-score', 10)
   const client = await invocation.client()
   const { uid, reference } = await resolveReadImage(invocation, invocation.argument(0))
   const image = {
@@ -94,12 +149,28 @@ async function listVulnerabilities(invocation: Invocation): Promise<readonly Vul
     ...(reference.includes(':') ? { digest: reference } : { tag: reference }),
     platform: invocation.option('platform'),
   }
-  reportCoverage(invocation, await readMatched(invocation, image))
+  const known = await readMatched(invocation, image)
+  reportCoverage(invocation, known)
+  requireCatalog(invocation, known)
   const found: Vulnerability[] = []
-  for await (const finding of client.findings.all(image)) found.push(toVulnerability(finding))
-  return found
-    .filter(({ state }) => invocation.flag('all') || !irrelevant.includes(state))
-    .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || (a.id < b.id ? -1 : 1))
+  const filters = {
+    knownExploited: invocation.flag('exploited'),
+    ...(minEpss !== undefined && { minEpss }),
+    ...(minScore !== undefined && { minScore }),
+    cwes: invocation.optionValues('cwe'),
+    orderBy: invocation.flag('byRisk') ? 'risk' : 'severity',
+  }
+  for await (const finding of client.findings.all({ ...image, ...filters }))
+    found.push(toVulnerability(finding))
+  return found.filter(({ state }) => invocation.flag('all') || !irrelevant.includes(state))
+}
+
+function numberOption(invocation: Invocation, option: string, flag: string, max: number): number | undefined {
+  const text = invocation.option(option)
+  if (text === '') return undefined
+  const value = Number(text)
+  if (!(value >= 0 && value <= max)) throw new UsageError(`${flag} must be a number from 0 to ${max}`)
+  return value
 }
 
 const POLL_MS = 300
@@ -122,7 +193,7 @@ async function readMatched(
 
 function reportCoverage(
   { output }: Invocation,
-  { contentsState, matched, coverage, advisoriesTime }: ListImageFindingsResponse,
+  { contentsState, matched, coverage, advisoriesTime, catalogs }: ListImageFindingsResponse,
 ): void {
   if (contentsState !== 'read') output.notice(`the contents of the image are not known: ${contentsState}`)
   else if (!matched) output.notice('packages of the image are not matched with advisories yet')
@@ -132,6 +203,29 @@ function reportCoverage(
   output.notice(
     advisoriesTime === undefined ? 'no advisories are imported' : `advisories as of ${advisoriesTime}`,
   )
+  for (const { format, publishTime = '' } of catalogs)
+    output.notice(`${catalogNames[format] ?? format} as of ${publishTime}`)
+}
+
+const catalogNames: Readonly<Record<string, string>> = {
+  kev: 'known exploited vulnerabilities (KEV)',
+  epss: 'probabilities of exploitation (EPSS)',
+}
+
+/** Without a catalog, no vulnerability is known to be exploited, which does not mean that none is. */
+function requireCatalog(invocation: Invocation, { catalogs }: ListImageFindingsResponse): void {
+  const needed = [
+    ['exploited', '--exploited', 'kev'],
+    ['failOnExploited', '--fail-on-exploited', 'kev'],
+    ['minEpss', '--min-epss', 'epss'],
+  ] as const
+  for (const [option, flag, format] of needed) {
+    const isSet = option === 'minEpss' ? invocation.option(option) !== '' : invocation.flag(option)
+    if (isSet && !catalogs.some((catalog) => catalog.format === format))
+      throw new CommandFailed(
+        `${flag} needs a catalog that the organization has not imported: ${catalogNames[format]}; berth advisories feeds add --help shows how to add it`,
+      )
+  }
 }
 
 const list = listCommand(vulnerabilityList)
@@ -155,11 +249,14 @@ export const vulnsCommand: CommandDeclaration = {
     await printList(invocation, { ...vulnerabilityList, items })
     const format = reportFormats.get(invocation.option('output'))
     if (format !== undefined) await printReport(invocation, format)
+    const affecting = found.filter(({ state }) => state !== 'not-affected')
+    const exploited = affecting.filter(({ knownExploited }) => knownExploited)
+    if (invocation.flag('failOnExploited') && exploited.length > 0)
+      throw new CommandFailed(`${exploited.length} findings are known to be exploited`)
     const limit = invocation.option('failOn')
     if (limit === '') return
-    const failing = found.filter(
-      ({ state, severity }) =>
-        state !== 'not-affected' && severities.indexOf(severity) <= severities.indexOf(limit),
+    const failing = affecting.filter(
+      ({ severity }) => severities.indexOf(severity) <= severities.indexOf(limit),
     )
     if (failing.length > 0)
       throw new CommandFailed(`${failing.length} findings of severity ${limit} or higher`)

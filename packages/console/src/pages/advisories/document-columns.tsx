@@ -9,6 +9,8 @@ export const formatNames: Readonly<Record<string, string>> = {
   secdb: 'Security database',
   openvex: 'OpenVEX',
   csaf: 'CSAF',
+  kev: 'KEV catalog',
+  epss: 'EPSS catalog',
 }
 
 export const documentColumns: readonly ColumnOf<AdvisorySource>[] = [

@@ -76,7 +76,7 @@ export function FindingSeverityBadge({
 
 /** The vulnerability of a finding, with a link to the advisory that decides its state. */
 export function FindingId({ finding }: { readonly finding: Finding }) {
-  const { vulnerability, aliases, advisoryUid } = finding
+  const { vulnerability, aliases, advisoryUid, cwes } = finding
   return (
     <>
       {advisoryUid === '' ? (
@@ -87,6 +87,32 @@ export function FindingId({ finding }: { readonly finding: Finding }) {
         </Link>
       )}
       {aliases.length > 0 && <bdi className="second">{aliases.join(', ')}</bdi>}
+      {cwes.length > 0 && <span className="second">{cwes.join(', ')}</span>}
+    </>
+  )
+}
+
+const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
+
+/** What catalogs state about the exploitation of a vulnerability. */
+export function Exploitation({ finding }: { readonly finding: Finding }) {
+  const { knownExploitation: known, epssProbability: probability } = finding
+  return (
+    <>
+      {known !== undefined && (
+        <Badge tone="bad" title={`Known to be exploited since ${known.addedDate}. ${known.requiredAction}`}>
+          {known.ransomware ? 'exploited by ransomware' : 'exploited'}
+        </Badge>
+      )}
+      {typeof probability === 'number' && (
+        <span className="second" title="Probability that it is exploited within 30 days">
+          EPSS {percents.format(probability)}
+        </span>
+      )}
+      {known === undefined && probability === undefined && <span className="muted">nothing known</span>}
+      {known !== undefined && known.dueDate !== '' && (
+        <span className="second">mitigate by {known.dueDate}</span>
+      )}
     </>
   )
 }

@@ -28,6 +28,9 @@ export function RepoFindings({ folder, repo }: RepoFindingsProps) {
   return (
     <>
       <Counts counts={data.counts} isMatched={data.matched} />
+      {Number(data.knownExploitedCount) > 0 && (
+        <span className="second">{formatNumber(data.knownExploitedCount)} known to be exploited</span>
+      )}
       {unread > 0 && <span className="second">{plural(unread, 'image')} not read</span>}
     </>
   )

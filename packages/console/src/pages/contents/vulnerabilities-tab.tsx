@@ -14,12 +14,15 @@ import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../componen
 import { NotLoaded } from '../../components/loaded.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { plural } from '../../components/quantity.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { severities } from '../../components/severity.ts'
+import { Time } from '../../components/time.tsx'
 import { Coverage, isCovered } from './coverage.tsx'
 import { FindingCounts } from './finding-counts.tsx'
 import {
   affectingStates,
+  Exploitation,
   FindingId,
   FindingPackage,
   FindingSeverityBadge,
@@ -47,7 +50,9 @@ export function VulnerabilitiesTab(props: ImageTabProps) {
 const ALL = 'all'
 
 function useFindingFilter(): FindingFilter {
-  const [{ state = '', severity = '', vulnerability = '' }] = useAddressState()
+  const [{ state = '', severity = '', vulnerability = '', exploitation = '', cwe = '', order = '' }] =
+    useAddressState()
+  const minEpss = minEpssOf(exploitation)
   const one = findingStates.find((known) => stateTexts[known].id === state)
   const states: readonly FindingState[] = one !== undefined ? [one] : state === ALL ? [] : affectingStates
   const known = severities.find((name) => name === severity)
@@ -55,8 +60,32 @@ function useFindingFilter(): FindingFilter {
     states,
     severities: known === undefined ? [] : [`SEVERITY_${known.toUpperCase()}` as FindingSeverity],
     vulnerability,
+    knownExploited: exploitation === EXPLOITED,
+    ...(minEpss !== undefined && { minEpss }),
+    // Any other text would be refused while it is typed.
+    cwes: /^CWE-[1-9]\d*$/i.test(cwe) ? [cwe.toUpperCase()] : [],
+    orderBy: orderChoices.some(({ id }) => id === order) ? order : 'severity',
   }
 }
+
+/** In the address: known to be exploited, or the lowest probability of exploitation in percent. */
+const EXPLOITED = 'known'
+const epssPercents = [50, 10, 1]
+const epssId = (percent: number): string => `epss-${percent}`
+
+function minEpssOf(exploitation: string): number | undefined {
+  const percent = epssPercents.find((known) => epssId(known) === exploitation)
+  return percent === undefined ? undefined : percent / 100
+}
+
+const exploitationChoices = [
+  { id: EXPLOITED, name: 'Known to be exploited' },
+  ...epssPercents.map((percent) => ({ id: epssId(percent), name: `EPSS of ${percent} % or more` })),
+]
+const orderChoices = [
+  { id: 'risk', name: 'Exploited first, then EPSS' },
+  { id: 'vulnerability', name: 'ID' },
+]
 
 const stateChoices = [
   ...findingStates.map((state) => ({ id: stateTexts[state].id, name: stateTexts[state].name })),
@@ -70,17 +99,27 @@ function Findings({
   digest,
   summary,
 }: ImageTabProps & { readonly summary: ListImageFindingsResponse }) {
-  const [{ state = '', severity = '', vulnerability = '' }, change] = useAddressState()
+  const [{ state = '', severity = '', vulnerability = '', exploitation = '', cwe = '' }, change] =
+    useAddressState()
   const filter = useFindingFilter()
-  const { contentsState, matched, advisoriesTime = '', counts } = summary
+  const { contentsState, matched, advisoriesTime = '', counts, catalogs, knownExploitedCount } = summary
   // A new page is read when findings may have changed.
-  const version = JSON.stringify([contentsState, matched, advisoriesTime, counts])
+  const version = JSON.stringify([
+    contentsState,
+    matched,
+    advisoriesTime,
+    counts,
+    catalogs,
+    knownExploitedCount,
+  ])
   const choiceName = (choices: readonly { id: string; name: string }[], id: string) =>
     choices.find((choice) => choice.id === id)?.name ?? ''
   const set = [
     ['state', choiceName(stateChoices, state)],
     ['severity', choiceName(severityChoices, severity)],
     ['vulnerability', vulnerability],
+    ['exploitation', choiceName(exploitationChoices, exploitation)],
+    ['cwe', cwe],
   ] as const
   const active = set.filter(([, text]) => text !== '')
   if (contentsState === 'none')
@@ -89,19 +128,28 @@ function Findings({
     <>
       <Coverage repo={repo} summary={summary} />
       <FindingCounts counts={counts} />
+      <KnownExploited summary={summary} />
       <section>
         <h2>Findings</h2>
         <FilterBar>
           <SelectFilter label="Severity" name="severity" choices={severityChoices} />
           <SelectFilter label="State" name="state" anyLabel="All but not affected" choices={stateChoices} />
           <TextFilter label="Vulnerability" name="vulnerability" placeholder="CVE-2024-6119" />
+          {catalogs.length > 0 && (
+            <SelectFilter label="Exploitation" name="exploitation" choices={exploitationChoices} />
+          )}
+          <TextFilter label="Weakness" name="cwe" placeholder="CWE-79" />
+          <SelectFilter label="Order" name="order" anyLabel="Severity" choices={orderChoices} />
         </FilterBar>
         <FilterChips set={active} />
         <PageList
           label="Findings"
           query={findingsQuery(repo, digest, filter, version)}
           keyOf={({ vulnerability: id, purl }) => `${id} ${purl}`}
-          columns={[...columns, tagsColumn((id) => change({ vulnerability: id }))]}
+          columns={[
+            ...columns.filter(({ id }) => id !== 'exploitation' || catalogs.length > 0),
+            tagsColumn((id) => change({ vulnerability: id })),
+          ]}
           empty={
             active.length === 0 ? (
               <p>{emptyText(summary)}</p>
@@ -110,7 +158,7 @@ function Findings({
                 No finding matches these filters.{' '}
                 <Button
                   className="link"
-                  onPress={() => change({ state: '', severity: '', vulnerability: '' })}
+                  onPress={() => change(Object.fromEntries(set.map(([name]) => [name, ''])))}
                 >
                   Show all findings
                 </Button>
@@ -121,10 +169,46 @@ function Findings({
       </section>
       {vulnerability !== '' && <TagsWith repo={repo} path={path} vulnerability={vulnerability} />}
       <ScannerReports repo={repo} digest={digest} version={version} />
-      <Equivalent
-        command={`berth images vulns ${quoted(`${path}@${digest}`)}${state === ALL || state === 'not-affected' ? ' --all' : ''}`}
-      />
+      <Equivalent command={`berth images vulns ${quoted(`${path}@${digest}`)}${optionsOf(filter, state)}`} />
     </>
+  )
+}
+
+/** The options of `berth images vulns` for the filters that it has. */
+function optionsOf({ knownExploited, minEpss, cwes, orderBy }: FindingFilter, state: string): string {
+  return [
+    state === ALL || state === 'not-affected' ? ' --all' : '',
+    knownExploited ? ' --exploited' : '',
+    minEpss === undefined ? '' : ` --min-epss ${minEpss}`,
+    ...cwes.map((cwe) => ` --cwe ${cwe}`),
+    orderBy === 'risk' ? ' --by-risk' : '',
+  ].join('')
+}
+
+/** What catalogs state about the image, or that there is none. */
+function KnownExploited({ summary }: { readonly summary: ListImageFindingsResponse }) {
+  const [, change] = useAddressState()
+  const { catalogs, knownExploitedCount } = summary
+  const kev = catalogs.find(({ format }) => format === 'kev')
+  if (kev === undefined)
+    return (
+      <p className="muted">
+        Which of them are exploited is unknown: the organization has no catalog of known exploited
+        vulnerabilities (KEV).
+      </p>
+    )
+  const count = Number(knownExploitedCount)
+  return (
+    <p className={count > 0 ? 'caution' : 'muted'}>
+      {count === 0 ? (
+        'None of them is known to be exploited'
+      ) : (
+        <Button className="link" onPress={() => change({ exploitation: EXPLOITED })}>
+          {plural(count, 'finding')} known to be exploited
+        </Button>
+      )}
+      , by the catalog of <Time value={kev.publishTime} isRelative />.
+    </p>
   )
 }
 
@@ -141,6 +225,11 @@ const columns: readonly ColumnOf<Finding>[] = [
     id: 'severity',
     title: 'Severity',
     cell: ({ severity, score }) => <FindingSeverityBadge severity={severity} score={score} />,
+  },
+  {
+    id: 'exploitation',
+    title: 'Exploitation',
+    cell: (finding) => <Exploitation finding={finding} />,
   },
   { id: 'package', title: 'Package', cell: (finding) => <FindingPackage finding={finding} /> },
   { id: 'fixed', title: 'Fixed in', cell: (finding) => <FixedVersion finding={finding} /> },

@@ -27,6 +27,8 @@ export const reportProperties = {
   /** Ecosystem without advisories, and the number of its packages. */
   uncovered: 'berth:advisories:missing',
   state: 'berth:finding:state',
+  knownExploited: 'berth:finding:known_exploited',
+  epss: 'berth:finding:epss',
 } as const
 
 /** Properties of syft, which other readers know. */

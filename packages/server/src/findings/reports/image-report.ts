@@ -25,7 +25,7 @@ import { readRowsByUid } from '../../storage/rows-by-uid.ts'
 import type { AdvisoryRow, ManifestContentsRow } from '../../storage/schema/tables.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
-import type { FindingRow } from '../services/finding-messages.ts'
+import { epssOf, type FindingRow, readExploitation } from '../services/finding-messages.ts'
 import { readAdvisoriesTime, readCoverage, readFindings } from '../storage/image-findings.ts'
 
 /** Reports of the vulnerabilities of an image, for other tools. */
@@ -117,6 +117,9 @@ function toWrittenFinding(row: FindingRow, texts: AdvisoryTexts = noTexts): Writ
     severity: row.severity as FindingSeverity,
     score: Number(row.score) < 0 ? undefined : Number(row.score) / 10,
     fixedVersion: row.fixed_version,
+    cwes: row.cwes === '' ? [] : row.cwes.split(' '),
+    isKnownExploited: readExploitation(row.exploitation) !== undefined,
+    epss: epssOf(row),
     willNotFix: false,
     justification: row.justification,
     ...texts,

@@ -112,9 +112,9 @@ export function toFinding(row: FindingRow): Finding {
   })
 }
 
-function toExploitation({ exploitation, epss, percentile }: CatalogColumns) {
-  const kev = readExploitation(exploitation)
-  const part = (value: number | null) => Number(value) / EPSS_PARTS
+function toExploitation(row: CatalogColumns) {
+  const kev = readExploitation(row.exploitation)
+  const probability = epssOf(row)
   return {
     ...(kev && {
       knownExploitation: {
@@ -125,8 +125,16 @@ function toExploitation({ exploitation, epss, percentile }: CatalogColumns) {
         requiredAction: kev.action,
       },
     }),
-    ...(Number(epss ?? -1) >= 0 && { epssProbability: part(epss), epssPercentile: part(percentile) }),
+    ...(probability !== undefined && {
+      epssProbability: probability,
+      epssPercentile: Number(row.percentile) / EPSS_PARTS,
+    }),
   }
+}
+
+/** Returns the probability of exploitation, from 0 to 1; undefined if none is known. */
+export function epssOf({ epss }: Pick<CatalogColumns, 'epss'>): number | undefined {
+  return epss === null || Number(epss) < 0 ? undefined : Number(epss) / EPSS_PARTS
 }
 
 /** Returns undefined if the vulnerability is not known to be exploited. */

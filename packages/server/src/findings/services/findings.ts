@@ -35,6 +35,7 @@ import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
+import { readCatalogs } from '../storage/catalog-facts.ts'
 import {
   affecting,
   countFindings,
@@ -94,12 +95,13 @@ export function findingsService(
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
       const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
-      const [rows, counts, matching, exploited, advisoriesMs] = await Promise.all([
+      const [rows, counts, matching, exploited, advisoriesMs, catalogs] = await Promise.all([
         readFindings(db, root, contents.ids, filters, { order, after, size: size + 1 }),
         countFindings(db, root, contents.ids, {}),
         countFindings(db, root, contents.ids, filters),
         countFindings(db, root, contents.ids, { isExploited: true }),
         readAdvisoriesTime(db, root),
+        readCatalogs(db, root),
       ])
       const page = rows.slice(0, size)
       const last = page.at(-1)
@@ -121,6 +123,10 @@ export function findingsService(
         contentsState: contents.state,
         matched: contents.state === 'read' && unmatched === 0,
         ...(advisoriesMs > 0 && { advisoriesTime: timestampOf(advisoriesMs) }),
+        catalogs: catalogs.map(({ format, publishedMs }) => ({
+          format,
+          publishTime: timestampOf(publishedMs),
+        })),
       })
     },
 

@@ -118,3 +118,19 @@ function addFact(known: CveFacts, format: CatalogFormat, fact: unknown): CveFact
   const epss = fact as NonNullable<CveFacts['epss']>
   return known.epss !== undefined && known.epss[0] >= epss[0] ? known : { ...known, epss }
 }
+
+export interface Catalog {
+  readonly format: CatalogFormat
+  /** When its latest version was published. */
+  readonly publishedMs: number
+}
+
+/** Returns the catalogs of an organization, ordered by format. */
+export async function readCatalogs(db: Db, root: string): Promise<readonly Catalog[]> {
+  const sql = sqlText(db.engine)
+  const text = `select d.format, max(d.revision_ms) as ms from advisory_groups as g cross join advisory_documents as d
+    where g.root = ${sql.bind(root)} and d.root = ${sql.bind(root)} and d.parent = g.uid and d.format in ('epss', 'kev')
+    group by d.format order by d.format`
+  const rows = await runText<{ readonly format: CatalogFormat; readonly ms: number }>(db, text, sql)
+  return rows.map(({ format, ms }) => ({ format, publishedMs: Number(ms) }))
+}

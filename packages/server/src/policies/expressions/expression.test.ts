@@ -27,9 +27,10 @@ const image: ImageFacts = {
   ]),
   licenses: ['MIT', 'GPL-3.0-only'],
   vulnerabilities: [
-    { id: 'CVE-2026-1', severity: 'critical', fixed: true, days: 3 },
-    { id: 'CVE-2026-2', severity: 'low', fixed: false, days: 400 },
+    { id: 'CVE-2026-1', severity: 'critical', fixed: true, days: 3, epss: 0.25 },
+    { id: 'CVE-2026-2', severity: 'low', fixed: false, days: 400, epss: 0 },
   ],
+  known_exploited: ['CVE-2026-1'],
   distribution: 'debian:12',
   end_of_life: now + 100 * DAY_MS,
 }
@@ -63,6 +64,9 @@ describe('expressions of policies', () => {
     ['image.vulnerabilities.all(v, v.severity != "critical")', false],
     ['image.vulnerabilities.all(v, !(v.severity == "critical" && v.fixed && v.days > 7))', true],
     ['image.vulnerabilities.exists(v, v.id == "CVE-2026-2" && !v.fixed)', true],
+    ['image.vulnerabilities.exists(v, v.epss > 0.2)', true],
+    ['image.vulnerabilities.all(v, v.epss < 0.2)', false],
+    ['image.known_exploited.size() == 0', false],
     ['image.licenses.all(l, !l.startsWith("GPL"))', false],
     ['"release@example.com" in image.signers', true],
     ['image.contents_known', true],

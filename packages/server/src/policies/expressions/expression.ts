@@ -166,15 +166,17 @@ const celFacts: { readonly [N in FactName]: (value: ImageFacts[N]) => unknown } 
   vulnerabilities: (value) =>
     countedList(
       value.map(
-        ({ id, severity, fixed, days }) =>
+        ({ id, severity, fixed, days, epss }) =>
           new Map<string, unknown>([
             ['id', id],
             ['severity', severity],
             ['fixed', fixed],
             ['days', BigInt(Math.floor(days))],
+            ['epss', epss],
           ]),
       ),
     ),
+  known_exploited: (value) => countedList(value),
   distribution: (value) => value,
   end_of_life: timeOf,
 }
@@ -211,7 +213,8 @@ const exampleFacts: ImageFacts = {
   contents_known: true,
   packages: new Map([['a', ['1']]]),
   licenses: ['MIT'],
-  vulnerabilities: [{ id: 'CVE-2026-0001', severity: 'low', fixed: true, days: 1 }],
+  vulnerabilities: [{ id: 'CVE-2026-0001', severity: 'low', fixed: true, days: 1, epss: 0.5 }],
+  known_exploited: ['CVE-2026-0001'],
   distribution: 'debian:12',
   end_of_life: 0,
 }

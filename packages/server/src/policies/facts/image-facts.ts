@@ -15,6 +15,8 @@ export interface VulnerabilityFact {
   readonly fixed: boolean
   /** Days since it was first found in the package, in any image of the organization. */
   readonly days: number
+  /** Probability of its exploitation (EPSS), from 0 to 1; 0 if it is not known. */
+  readonly epss: number
 }
 
 /** Who signed an image, as one verifier verified it. */
@@ -59,6 +61,8 @@ export interface ImageFacts {
   /** SPDX expressions of the licenses of packages, without duplicates. */
   readonly licenses: readonly string[]
   readonly vulnerabilities: readonly VulnerabilityFact[]
+  /** Identifiers of those that are known to be exploited. */
+  readonly known_exploited: readonly string[]
   /** `debian:12`; '' for an image without a distribution. */
   readonly distribution: string
   /** When the distribution stops to get fixes. */
@@ -88,6 +92,7 @@ export const factSubjects: Readonly<Record<FactName, 'manifest' | 'image'>> = {
   packages: 'image',
   licenses: 'image',
   vulnerabilities: 'image',
+  known_exploited: 'image',
   distribution: 'image',
   end_of_life: 'image',
 }

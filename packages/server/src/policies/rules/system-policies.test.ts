@@ -21,13 +21,14 @@ test('ids are stable: bindings of every installation refer to them', () => {
       ['end-of-life', '0866bfc6'],
       ['tag-pattern', '2e84f80e'],
       ['contents-known', '3cb99f9b'],
+      ['known-exploited', 'af307715'],
     ],
   )
 })
 
 describe('system policies', () => {
   const vulnerability = (severity: 'low' | 'high' | 'critical', fixed: boolean, days: number) => ({
-    vulnerabilities: [{ id: 'CVE-2026-1', severity, fixed, days }],
+    vulnerabilities: [{ id: 'CVE-2026-1', severity, fixed, days, epss: 0 }],
   })
   const signedBy = [{ name: 'a@example.com', verifier: '' }]
   const cases: readonly (readonly [string, Parameters, Partial<ImageFacts>, RegExp | undefined])[] = [
@@ -42,6 +43,19 @@ describe('system policies', () => {
     ['highest-severity', { waive_unfixed_after_days: 30 }, vulnerability('high', false, 30), undefined],
     ['highest-severity', { waive_unfixed_after_days: 30 }, vulnerability('high', true, 99), /CVE/],
     ['highest-severity', { waive_unfixed_after_days: -1 }, vulnerability('high', false, 0), undefined],
+    ['known-exploited', {}, { ...vulnerability('low', true, 0), known_exploited: [] }, undefined],
+    [
+      'known-exploited',
+      {},
+      { ...vulnerability('low', true, 0), known_exploited: ['CVE-2026-1'] },
+      /1 vulner.*CVE-2026-1/,
+    ],
+    [
+      'known-exploited',
+      { grace_days: 2 },
+      { ...vulnerability('low', true, 1), known_exploited: ['CVE-2026-1'] },
+      undefined,
+    ],
     ['signed-by', { identities: ['*@example.com'] }, { signers: signedBy }, undefined],
     ['signed-by', { identities: ['b@example.com'] }, { signers: signedBy }, /signed by a@example/],
     ['signed-by', { identities: ['*'] }, { signers: [] }, /no verified signature/],

@@ -70,6 +70,13 @@ function shown(names: readonly string[]): string {
   return names.slice(0, SHOWN_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
+const counted = (vulnerabilities: number): string =>
+  `${vulnerabilities} ${vulnerabilities === 1 ? 'vulnerability' : 'vulnerabilities'}`
+
+const GRACE_DAYS = days('grace_days', 'Days for which a vulnerability that was found is accepted.', {
+  default: 0,
+})
+
 export const systemPolicies: readonly SystemPolicy[] = [
   policy({
     name: 'highest-severity',
@@ -83,7 +90,7 @@ export const systemPolicies: readonly SystemPolicy[] = [
         default: 'high',
         allowedValues: severities,
       },
-      days('grace_days', 'Days for which a vulnerability that was found is accepted.', { default: 0 }),
+      GRACE_DAYS,
       days(
         'waive_unfixed_after_days',
         'Days after which a vulnerability without a fix no longer denies the image. 0: never; -1: vulnerabilities without a fix never deny.',
@@ -104,7 +111,7 @@ export const systemPolicies: readonly SystemPolicy[] = [
       )
       if (denied.length === 0) return undefined
       const worst = denied.toSorted((a, b) => severities.indexOf(b.severity) - severities.indexOf(a.severity))
-      return `it has ${denied.length} ${denied.length === 1 ? 'vulnerability' : 'vulnerabilities'} of severity ${text(parameters, 'severity')} or higher: ${shown(worst.map(({ id, severity }) => `${id} (${severity})`))}`
+      return `it has ${counted(denied.length)} of severity ${text(parameters, 'severity')} or higher: ${shown(worst.map(({ id, severity }) => `${id} (${severity})`))}`
     },
   }),
   policy({
@@ -257,6 +264,22 @@ export const systemPolicies: readonly SystemPolicy[] = [
     parameters: [],
     needs: () => ['contents_known'],
     evaluate: (facts) => (fact(facts, 'contents_known') ? undefined : 'its contents are not known'),
+  }),
+  policy({
+    name: 'known-exploited',
+    description:
+      'Denies images with vulnerabilities that are known to be exploited, by the catalog (KEV) that the organization has imported.',
+    parameters: [GRACE_DAYS],
+    needs: () => ['known_exploited', 'vulnerabilities'],
+    evaluate(facts, parameters) {
+      const exploited = new Set(fact(facts, 'known_exploited'))
+      const denied = fact(facts, 'vulnerabilities').filter(
+        ({ id, days: age }) => exploited.has(id) && age >= integer(parameters, 'grace_days'),
+      )
+      if (denied.length === 0) return undefined
+      const ids = [...new Set(denied.map(({ id }) => id))]
+      return `it has ${counted(ids.length)} that ${ids.length === 1 ? 'is' : 'are'} known to be exploited: ${shown(ids)}`
+    },
   }),
 ]
 

@@ -24,6 +24,10 @@ export interface FindingFilter {
   readonly states: readonly FindingState[]
   readonly severities: readonly FindingSeverity[]
   readonly vulnerability: string
+  readonly knownExploited: boolean
+  readonly minEpss?: number
+  readonly cwes: readonly string[]
+  readonly orderBy: string
 }
 
 /** Whether packages are still to be read or matched. */

@@ -549,6 +549,14 @@ export declare type ListImageFindingsResponse = Message<"berth.vulnerabilities.v
    * @generated from field: int64 known_exploited_count = 10;
    */
   knownExploitedCount: bigint;
+
+  /**
+   * Catalogs that the organization has imported, ordered by format. Without one of a format, nothing is known
+   * of the exploitation of its kind.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.CveCatalog catalogs = 11;
+   */
+  catalogs: CveCatalog[];
 };
 
 /**
@@ -556,6 +564,33 @@ export declare type ListImageFindingsResponse = Message<"berth.vulnerabilities.v
  * Use `create(ListImageFindingsResponseSchema)` to create a new message.
  */
 export declare const ListImageFindingsResponseSchema: GenMessage<ListImageFindingsResponse>;
+
+/**
+ * Catalog of CVEs that an organization has imported.
+ *
+ * @generated from message berth.vulnerabilities.v1.CveCatalog
+ */
+export declare type CveCatalog = Message<"berth.vulnerabilities.v1.CveCatalog"> & {
+  /**
+   * Format: `kev` or `epss`.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * Time when the catalog was published, as it states itself; of several, the latest.
+   *
+   * @generated from field: google.protobuf.Timestamp publish_time = 2;
+   */
+  publishTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.CveCatalog.
+ * Use `create(CveCatalogSchema)` to create a new message.
+ */
+export declare const CveCatalogSchema: GenMessage<CveCatalog>;
 
 /**
  * Request message for GetImageReport.
