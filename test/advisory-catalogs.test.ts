@@ -159,9 +159,10 @@ const rejected: readonly (readonly [string, string, RegExp, (Format | '')?])[] =
   [
     'EPSS with more CVEs than the limit',
     head +
-      Array.from({ length: formatLimits.catalogCvesMax + 1 }, (_, at) => `CVE-2021-${1000 + at},0,0\n`).join(
-        '',
-      ),
+      Array.from(
+        { length: formatLimits.advisoryCatalogCvesMax + 1 },
+        (_, at) => `CVE-2021-${1000 + at},0,0\n`,
+      ).join(''),
     /exceeds the limit of 1000000 CVEs$/,
   ],
 ]

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { limits } from '@berth/server/config/limits.ts'
 import { buildZip } from './support/advisories/archives.ts'
+import { epss, kev, LOG4SHELL } from './support/advisories/catalogs.ts'
 import {
   etagOf,
   type FeedServer,
@@ -48,6 +50,35 @@ onEveryDatabase(
     const advance = (ms: number) => cast().berth.advance(ms)
     const requestsTo = (path: string) => server.requests.filter((request) => request.path === path)
 
+    test('catalogs of exploited vulnerabilities are feeds, in the form in which they are published', async () => {
+      const { api, group, path, add } = await prepare()
+      for (const [file, content, id, cves] of [
+        [
+          'known_exploited_vulnerabilities.json',
+          kev([LOG4SHELL]),
+          'CISA Catalog of Known Exploited Vulnerabilities',
+          1,
+        ],
+        [
+          'epss_scores-current.csv.gz',
+          gzipSync(epss({ 'CVE-2021-44228': [0.9, 1], 'CVE-2000-0001': [0, 0] })),
+          'epss',
+          2,
+        ],
+      ] as const) {
+        const address = path.replace('all.zip', file)
+        server.files.set(address, Buffer.from(content))
+        const { uid } = await add({ url: server.url + address })
+        const { lastRun } = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+        assert.deepEqual(
+          [lastRun.documents, lastRun.scored, lastRun.created, lastRun.rejected],
+          [1, cves, 0, 0],
+        )
+        const { body } = await api.get(`vulnerabilities/advisories/${group}/documents`, { id })
+        assert.equal(body.documents[0].id, id)
+      }
+    })
+
     test('a feed runs immediately and then each interval; unchanged files are neither downloaded nor written', async () => {
       const { api, group, path, add } = await prepare()
       server.files.set(path, archive([...some(20), { nothing: 'known' }]))
@@ -63,7 +94,7 @@ onEveryDatabase(
         [rejections.length, name, line, accepted],
         [1, `${server.url}${path}:20.json`, 1, false],
       )
-      assert.match(reason, /is not a Wolfi, OSV, secdb, OpenVEX or CSAF document/)
+      assert.match(reason, /is not a Wolfi, OSV, secdb, OpenVEX or CSAF document, nor a KEV or EPSS catalog/)
       assert.equal(first.sourceEtag, etagOf(server.files.get(path) ?? Buffer.alloc(0)))
       assert.equal(await countAdvisories(api, group), 20)
       const waitsMs = Date.parse(first.nextAttemptTime) - Date.parse(first.lastSuccessTime)

@@ -76,6 +76,8 @@ describe('vulnerabilities on the command line', () => {
       state: 'affected',
       severity: 'critical',
       score: 9.8,
+      cwes: [],
+      knownExploited: false,
       fixedVersion: '2.0.0',
       justification: '',
     })
@@ -151,8 +153,8 @@ describe('vulnerabilities on the command line', () => {
   test('repos and tags are listed with their vulnerabilities, and tags in which one is fixed', async () => {
     await cli.ok(['images', 'vulns', 'acme/app:2.0.0', '--wait'])
     const repos = await cli.ok(['images', 'vulns-by-repo', '--parent', 'acme'])
-    assert.match(repos, /REPO +CRITICAL +HIGH +MEDIUM +LOW +UNKNOWN +IMAGES +NOT READ\n/)
-    assert.match(repos, /acme\/app +1 +0 +0 +0 +0 +2 +0\n/)
+    assert.match(repos, /REPO +CRITICAL +HIGH +MEDIUM +LOW +UNKNOWN +EXPLOITED +IMAGES +NOT READ\n/)
+    assert.match(repos, /acme\/app +1 +0 +0 +0 +0 +0 +2 +0\n/)
     const tags = await cli.ok(['images', 'vulns-by-tag', 'acme/app'])
     assert.match(tags, /1\.0\.0 +1 +0 +0 +0 +0 +read/)
     assert.match(tags, /2\.0\.0 +0 +0 +0 +0 +0 +read/)

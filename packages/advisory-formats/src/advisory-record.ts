@@ -3,6 +3,8 @@ import type {
   Severity,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 
+import type { SeverityLabel } from './severity/severity-ratings.ts'
+
 /**
  * The content of a document, whatever its format: the common form between the readers and the database rows. It is plain data,
  * because documents are read in a child process.
@@ -78,6 +80,24 @@ export interface CveBlock {
   readonly lines: string
 }
 
+/** What a document says about a vulnerability, whatever package is affected. Texts are one line. */
+export interface VulnerabilityRecord {
+  /** Its CVE ID if it has one. */
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly summary: string
+  /** Details and notes. */
+  readonly text: string
+  /** Names of affected packages. */
+  readonly packages: readonly string[]
+  readonly severity: SeverityLabel | 'unknown'
+  /** Highest base score of the newest version of CVSS; undefined if none is known. */
+  readonly score: number | undefined
+  readonly cwes: readonly string[]
+  readonly publishedMs: number | undefined
+  readonly modifiedMs: number | undefined
+}
+
 /** A field of a document that the schema has no field for: stored with the document, and reported. */
 export interface UnmappedPath {
   /** Path in the document, with `[]` for the entries of lists, e.g. `affected[].ranges[].events[].introduced`. */
@@ -94,6 +114,8 @@ export interface ParsedDocument {
   readonly revisionMs: number | undefined
   readonly advisories: readonly AdvisoryRecord[]
   readonly scores: readonly ScoreRecord[]
+  /** For searches. */
+  readonly records: readonly VulnerabilityRecord[]
   /** Of catalogs only. */
   readonly cveBlocks?: readonly CveBlock[]
   readonly unmapped: readonly UnmappedPath[]

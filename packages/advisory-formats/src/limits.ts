@@ -26,7 +26,13 @@ export const formatLimits = {
   advisoryYamlRepeatedValuesMax: 10_000,
   advisoriesPerDocumentMax: 200_000,
   /** CVEs of an EPSS catalog. */
-  catalogCvesMax: 1_000_000,
+  advisoryCatalogCvesMax: 1_000_000,
+  /** Vulnerabilities of one document that are searched by their texts, and what is stored of each: further ones and the rest are not found. */
+  advisoryRecordsMax: 10_000,
+  advisoryRecordSummaryCharsMax: 300,
+  advisoryRecordTextCharsMax: 4000,
+  advisoryRecordAliasesMax: 50,
+  advisoryRecordPackagesMax: 20,
   /** Totals of all advisories of a document: events, characters of notes, and aliases, scores and annotations together. */
   advisoryDocumentEventsMax: 1_000_000,
   advisoryDocumentNoteCharsMax: 128 * MIB,

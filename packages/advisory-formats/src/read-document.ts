@@ -9,6 +9,7 @@ import { createDocumentBudget } from './reading/document-budget.ts'
 import type { FormatReader } from './reading/format-reader.ts'
 import { checkIndexedNames } from './reading/indexed-names.ts'
 import { createUnmappedTally } from './reading/unmapped-fields.ts'
+import { noTexts, vulnerabilityRecordsOf } from './reading/vulnerability-records.ts'
 import { readSecdb } from './secdb/read-secdb.ts'
 import { decodeDocument, decodeLossy } from './syntax/decode-document.ts'
 import { parseJson } from './syntax/parse-json.ts'
@@ -27,16 +28,26 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
   try {
     const text = decodeDocument(content)
     if (format === 'epss' || (format === '' && isEpss(text))) {
-      return { document: { ...readEpss(text), format: 'epss', advisories: [], scores: [], unmapped: [] } }
+      return {
+        document: {
+          ...readEpss(text),
+          format: 'epss',
+          advisories: [],
+          scores: [],
+          records: [],
+          unmapped: [],
+        },
+      }
     }
     const root = fieldsOf(isJson(name, text) ? parseJson(text) : parseYaml(text))
     const actual = format || detectFormat(root)
     const tally = createUnmappedTally()
-    const read = readerOf(actual, root)(root, tally, createDocumentBudget())
+    const { textsOf = noTexts, ...read } = readerOf(actual, root)(root, tally, createDocumentBudget())
     tally.addUnread(root)
     const id = documentId(read.id, actual, name, content)
     checkIndexedNames(root, { ...read, id })
-    return { document: { ...read, format: actual, id, unmapped: tally.list() } }
+    const records = vulnerabilityRecordsOf(read, textsOf)
+    return { document: { ...read, format: actual, id, records, unmapped: tally.list() } }
   } catch (error) {
     if (error instanceof DocumentProblem) return { rejection: error.rejection(() => decodeLossy(content)) }
     throw error

@@ -69,6 +69,7 @@ export function parsedDocument(
     revisionMs: undefined,
     advisories: records.map((one, at) => ({ ...one, key: `wolfi:${id}:${at}` })),
     scores: [],
+    records: [],
     unmapped: [],
     ...more,
   }

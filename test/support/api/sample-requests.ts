@@ -305,6 +305,7 @@ export async function createTenant(
     'Findings.CompareImageFindings': () => ({ uid: repo, baseDigest: digest, digest }),
     'Findings.GetImageReport': () => ({ uid: repo, reference: digest, format: 1 }),
     'AffectedImages.ListAffectedImages': () => ({ uid: organization, vulnerability: 'CVE-2025-0001' }),
+    'VulnerabilityRecords.ListVulnerabilityRecords': () => ({ uid: organization }),
     'FindingSummaries.ListTagFindingSummaries': () => ({ uid: repo }),
     'FindingSummaries.ListTagFindingHistory': () => ({ uid: repo, tag: 'v1' }),
     'ScannerReports.ListImageScannerReports': () => ({ uid: repo, reference: digest }),

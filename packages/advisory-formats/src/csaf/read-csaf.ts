@@ -7,6 +7,7 @@ import { emptyRecord, type FormatReader } from '../reading/format-reader.ts'
 import { compareInstants, type Instant } from '../reading/instants.ts'
 import { recordKey } from '../reading/record-key.ts'
 import { isVulnerabilityId, readVulnerabilityId } from '../reading/vulnerability-id.ts'
+import { noTexts, type VulnerabilityTexts } from '../reading/vulnerability-records.ts'
 import { type Fields, pathOf, problemWith } from '../syntax/source-value.ts'
 import {
   entriesOf,
@@ -30,6 +31,7 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
   const products = readCsafProducts(root)
   const found = new Map<string, ProductAdvisory>()
   const scores: ScoreRecord[] = []
+  const texts = new Map<string, VulnerabilityTexts>()
   for (const vulnerability of objectsIn(root, 'vulnerabilities')) {
     const ids = idsOf(vulnerability)
     const [id] = ids
@@ -37,6 +39,7 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
       tally.add(`${pathOf(vulnerability, 'alike')} (no id)`)
       continue
     }
+    texts.set(id, textsIn(vulnerability))
     const cwes = cwesOf(vulnerability)
     if (cwes.length > 0) {
       budget.scores(ids.length, vulnerability)
@@ -69,7 +72,13 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
       updatedMs: facts.released.ms,
     }),
   )
-  return { id: `${facts.publisher}#${facts.id}`, revisionMs: facts.released.ms, advisories, scores }
+  return {
+    id: `${facts.publisher}#${facts.id}`,
+    revisionMs: facts.released.ms,
+    advisories,
+    scores,
+    textsOf: (id) => texts.get(id) ?? noTexts(id),
+  }
 }
 
 /** Facts that apply to the whole document. */
@@ -107,6 +116,16 @@ function idsOf(vulnerability: Fields): string[] {
     ...(cve === undefined ? [] : [readVulnerabilityId(cve)]),
     ...others.map((other) => readName(requireField(other, 'text'))),
   ]
+}
+
+/** Not marked as read: the texts are for searches only. */
+function textsIn(vulnerability: Fields): VulnerabilityTexts {
+  const notes = field(vulnerability, 'notes')
+  const entries = notes?.kind === 'list' ? notes.items : []
+  return {
+    summary: peek(vulnerability, 'title'),
+    details: entries.map((note) => (note.kind === 'fields' ? peek(note, 'text') : '')).join(' '),
+  }
 }
 
 /** A vulnerability has one weakness in version 2.0. */

@@ -32,9 +32,11 @@ export const readOsv: FormatReader = (root, tally, budget) => {
   checkVersion(root)
   const id = readVulnerabilityId(requireField(root, 'id'))
   const modified = knownInstant(readInstant(requireField(root, 'modified')))
+  const texts = { summary: peek(root, 'summary'), details: peek(root, 'details') }
+  const textsOf = () => texts
   const publishedAdvisories = readPublishedRecords(root, id, tally, budget)
   if (publishedAdvisories !== undefined)
-    return { id, revisionMs: modified?.ms, advisories: publishedAdvisories, scores: [] }
+    return { id, revisionMs: modified?.ms, advisories: publishedAdvisories, scores: [], textsOf }
   const aliases = entriesOf(root, 'aliases').map(readAlias)
   const upstream = entriesOf(root, 'upstream').map(readAlias)
   const withdrawn = optionalInstant(root, 'withdrawn')
@@ -54,7 +56,7 @@ export const readOsv: FormatReader = (root, tally, budget) => {
     ...recordOf(root, facts, each, tally, budget),
     osv: writeExtension(each.entries.map(({ entry, allRanges: ranges }) => ({ entry, ranges }))),
   }))
-  return { id, revisionMs: modified?.ms, advisories, scores }
+  return { id, revisionMs: modified?.ms, advisories, scores, textsOf }
 }
 
 /** Facts that apply to everything that a record affects. */

@@ -2,6 +2,7 @@ import type { AdvisoryRecord, ParsedDocument } from '../advisory-record.ts'
 import type { Fields } from '../syntax/source-value.ts'
 import type { DocumentBudget } from './document-budget.ts'
 import type { UnmappedTally } from './unmapped-fields.ts'
+import type { TextsOf } from './vulnerability-records.ts'
 
 /** The interface of the readers of all formats. */
 
@@ -10,7 +11,7 @@ export type FormatReader = (
   root: Fields,
   tally: UnmappedTally,
   growth: DocumentBudget,
-) => Omit<ParsedDocument, 'format' | 'unmapped'>
+) => Omit<ParsedDocument, 'format' | 'unmapped' | 'records'> & { readonly textsOf?: TextsOf }
 
 /** A record with empty fields. */
 export const emptyRecord: Omit<AdvisoryRecord, 'key'> = {

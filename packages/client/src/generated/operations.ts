@@ -273,6 +273,9 @@ export const operations = {
   advisorySummaries: {
     getAdvisorySummary: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisorySummaries/{uid}', repeat: 'always' },
   },
+  vulnerabilityRecords: {
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/vulnerabilityRecords/{uid}', items: 'vulnerabilityRecords', repeat: 'always' },
+  },
   bindings: {
     create: { kind: 'create', verb: 'POST', path: '/policies/v1/bindings/{parent}', repeat: 'with-key' },
     update: { kind: 'request', verb: 'PUT', path: '/policies/v1/bindings/{id?}', body: true, repeat: 'always' },
@@ -1372,6 +1375,17 @@ export interface Services {
      * and its time.
      */
     getAdvisorySummary(request: types.GetAdvisorySummaryRequest, options?: CallOptions): Reply<types.AdvisorySummary>
+  }
+  /** Finds vulnerabilities by what imported documents say about them, in words. */
+  readonly vulnerabilityRecords: {
+    /**
+     * Lists what the documents in a group and everything below it say about vulnerabilities: a record for each
+     * document and vulnerability. Documents that were imported before version 0.7 have records when they are imported
+     * again.
+     */
+    list(request?: types.ListVulnerabilityRecordsRequest, options?: CallOptions): Reply<types.ListVulnerabilityRecordsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListVulnerabilityRecordsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.VulnerabilityRecord, void>
   }
   /**
    * Manages bindings, which apply a policy to the images of a group and of all groups and repos in it, or to

@@ -4934,6 +4934,45 @@ export interface ListTagsResponse {
   readonly skipped: number
 }
 
+/** Request message for ListVulnerabilityRecords. All filters that are set must match. */
+export interface ListVulnerabilityRecordsRequest {
+  /** UID of the group. */
+  readonly uid: string
+  /**
+   * Words, separated by spaces. Returns only records that contain all of them, in any order and case, also as
+   * parts of words: in IDs, summaries, details, notes and names of packages. Empty returns all.
+   */
+  readonly query?: string | undefined
+  /** Returns only records with these severities. Empty returns all. */
+  readonly severities?: readonly FindingSeverity[] | undefined
+  /**
+   * Returns only records with this score of CVSS or a higher one, from 0 to 10. Unset returns all, also those
+   * without one.
+   */
+  readonly minScore?: number | 'NaN' | 'Infinity' | '-Infinity' | undefined
+  /** Returns only records with one of these kinds of weaknesses, such as `CWE-79`. Empty returns all. */
+  readonly cwes?: readonly string[] | undefined
+  /** Sort key: `modify_time` (the default: latest first), `score` (highest first), or `vulnerability`. */
+  readonly orderBy?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListVulnerabilityRecords. */
+export interface ListVulnerabilityRecordsResponse {
+  /** Results of this page, in the requested order. */
+  readonly vulnerabilityRecords: readonly VulnerabilityRecord[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of records that match all filters. */
+  readonly totalCount: string
+}
+
 /** Request message for LookupGroup. The caller's token supplies the email address. */
 export type LookupGroupRequest = Readonly<Record<string, never>>
 
@@ -7324,6 +7363,39 @@ export interface Visibility {
    * public or private together.
    */
   readonly repos: number
+}
+
+/** What a document says about a vulnerability. */
+export interface VulnerabilityRecord {
+  /** ID of the vulnerability: its CVE ID if it has one. */
+  readonly vulnerability: string
+  /** Other IDs of the vulnerability, at most 50. */
+  readonly aliases: readonly string[]
+  /** UID of the group of the document. */
+  readonly groupUid: string
+  /** Format of the document. */
+  readonly format: string
+  /** ID of the document. */
+  readonly documentId: string
+  /** Summary in one line, at most 300 characters. Empty if the document has none. */
+  readonly summary: string
+  /** Names of affected packages, at most 20. */
+  readonly packages: readonly string[]
+  /** Severity. */
+  readonly severity: FindingSeverity
+  /** Highest base score of the newest version of CVSS. Unset if the document has none. */
+  readonly score?: number | 'NaN' | 'Infinity' | '-Infinity'
+  /** Kinds of weaknesses (CWE). */
+  readonly cwes: readonly string[]
+  /** Time when the vulnerability was published. Unset if the document does not state it. */
+  readonly publishTime?: string
+  /** Time when the document last changed what it says. Unset if the document does not state it. */
+  readonly modifyTime?: string
+  /**
+   * Part of the details and notes around the first word of the query. Empty without a query, and if no word is
+   * in them.
+   */
+  readonly excerpt: string
 }
 
 /** Identity of a token and what the token permits. */

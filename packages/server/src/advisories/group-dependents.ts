@@ -21,6 +21,7 @@ async function deleteGroupData(tx: Tx, group: string): Promise<void> {
     'advisory_sources',
     'advisory_scores',
     'cve_blocks',
+    'vulnerability_records',
     'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()

@@ -7,6 +7,7 @@ import {
   randomBytes,
 } from 'node:crypto'
 import { limits } from '../config/limits.ts'
+import { invalidArgument } from './errors.ts'
 
 /**
  * Page tokens: encrypted and authenticated with a key of this installation (AES-256-GCM), so that they can be neither read nor
@@ -103,4 +104,9 @@ function decrypt(token: string, key: KeyObject): string | undefined {
 /** Returns the size of a page: the default for 0 or undefined, at most the maximum. The caller rejects negative sizes (decision 6). */
 export function effectivePageSize(requested: number): number {
   return requested === 0 ? limits.pageSizeDefault : Math.min(requested, limits.pageSizeMax)
+}
+
+/** Throws INVALID_ARGUMENT for negative sizes. */
+export function requirePageSize(pageSize: number): void {
+  if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
 }

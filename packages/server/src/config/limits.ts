@@ -532,6 +532,8 @@ export const limits = {
   findingHistoryDelayMs: 10 * SECOND_MS,
   /** Findings of an image that is compared with another one. */
   findingsComparedMax: 20_000,
+  /** Words in a search for what documents say about vulnerabilities. */
+  recordQueryWordsMax: 10,
   /** Kinds of weaknesses in one filter of findings. */
   findingCwesMax: 50,
   /**

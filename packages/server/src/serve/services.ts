@@ -8,6 +8,7 @@ import { advisoryDocumentsService } from '../advisories/services/advisory-docume
 import { advisoryFeedsService } from '../advisories/services/advisory-feeds.ts'
 import { advisoryPublicationsService } from '../advisories/services/advisory-publications.ts'
 import { advisorySummariesService } from '../advisories/services/advisory-summaries.ts'
+import { vulnerabilityRecordsService } from '../advisories/services/vulnerability-records.ts'
 import type { ApiError } from '../api/errors.ts'
 import { fullMethodName } from '../api/method-name.ts'
 import { auditService } from '../audit/events.ts'
@@ -272,6 +273,7 @@ export function createServices(
     advisorySummariesService(store),
     findingsService(store, { contents, addresses: deps.addresses }),
     affectedImagesService(store),
+    vulnerabilityRecordsService(store),
     findingSummariesService(store),
     scannerReportsService(store, contents),
     explainService(assumeOptions),

@@ -1,5 +1,10 @@
 import { deflateSync, inflateSync } from 'node:zlib'
-import type { AdvisoryRecord, CveBlock, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
+import type {
+  AdvisoryRecord,
+  CveBlock,
+  ParsedDocument,
+  VulnerabilityRecord,
+} from '@berth/advisory-formats/advisory-record.ts'
 import { recordKey } from '@berth/advisory-formats/reading/record-key.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { deleteRows, existingKeys, insertRows } from '../../storage/bulk-rows.ts'
@@ -12,6 +17,7 @@ import { writeDetailedRecords, writeSecdbRecords } from './advisory-changes.ts'
 import { equalBytes, readInBatches } from './advisory-rows.ts'
 import { mergeRecords, type RecordVersion } from './merge-records.ts'
 import { writeCveBlocks } from './write-cve-blocks.ts'
+import { writeVulnerabilityRecords } from './write-vulnerability-records.ts'
 
 /**
  * Writes the contents of a document to the advisories of a group. An advisory is the merged contents of all documents that have a
@@ -85,7 +91,7 @@ export async function writeDocument(
   { document, name, contentHash, compressed: packed }: DocumentToWrite,
   recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
-  const { format, id, unmapped, advisories: records, scores, cveBlocks = [] } = document
+  const { format, id, unmapped, advisories: records, scores, cveBlocks = [], records: described } = document
   const documentKey = { root: rootOf(parent), parent, format, id }
   const revisionMs = document.revisionMs ?? 0
   const known = await readDocumentRow(tx, documentKey)
@@ -102,7 +108,7 @@ export async function writeDocument(
     tx,
     documentKey,
     before,
-    { revisionMs, records, scores, cveBlocks },
+    { revisionMs, records, scores, cveBlocks, described },
     recordsOf,
   )
   await deleteDocumentRow(tx, documentKey)
@@ -131,7 +137,7 @@ export async function deleteDocument(
   const documentKey = { root: rootOf(parent), parent, format, id }
   const known = await readDocumentRow(tx, documentKey)
   if (known === undefined) return undefined
-  const empty = { revisionMs: 0, records: [], scores: [], cveBlocks: [] }
+  const empty = { revisionMs: 0, records: [], scores: [], cveBlocks: [], described: [] }
   const written = await replaceContents(store, tx, documentKey, decodeKeys(known.keys), empty, recordsOf)
   await deleteDocumentRow(tx, documentKey)
   return written
@@ -142,6 +148,7 @@ interface DocumentContents {
   readonly records: readonly AdvisoryRecord[]
   readonly scores: ParsedDocument['scores']
   readonly cveBlocks: readonly CveBlock[]
+  readonly described: readonly VulnerabilityRecord[]
 }
 
 /** Replaces the records of a document. */
@@ -175,6 +182,7 @@ async function replaceContents(
   await deleteRows(db, tx, 'advisory_sources', removedKeys.map(source))
   await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
   const scored = await writeScores(db, tx, documentKey, contents.scores)
+  await writeVulnerabilityRecords(db, tx, documentKey, contents.described)
   const listed = await writeCveBlocks(db, tx, documentKey, contents.cveBlocks)
   return { ...noChanges, ...written, scored: Math.max(scored, listed) }
 }

@@ -2,11 +2,10 @@ import type { KnownExploitation } from '@berth/advisory-formats/exploitation/cve
 import {
   type Finding,
   FindingSchema,
-  Finding_Severity as Severity,
   Finding_State as State,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { invalidArgument } from '../../api/errors.ts'
+import { enumNames, severityOf } from '../../advisories/vulnerability-filters.ts'
 import type { PackageFindingRow, PackageRow, VulnerabilityFactsRow } from '../../storage/schema/tables.ts'
 import { EPSS_PARTS } from '../storage/catalog-facts.ts'
 
@@ -54,33 +53,11 @@ const states: Readonly<Record<string, State>> = {
   unknown: State.UNKNOWN,
 }
 
-const severities: Readonly<Record<string, Severity>> = {
-  critical: Severity.CRITICAL,
-  high: Severity.HIGH,
-  medium: Severity.MEDIUM,
-  low: Severity.LOW,
-  none: Severity.NONE,
-  unknown: Severity.UNKNOWN,
-}
-
 const stateOf = (name: string): State => states[name] ?? State.UNSPECIFIED
-const severityOf = (name: string): Severity => severities[name] ?? Severity.UNSPECIFIED
 
 /** Returns the values of rows for the values of a filter. Throws INVALID_ARGUMENT for unspecified ones. */
 export function stateNames(values: readonly State[]): string[] {
-  return namesOf(values, states, 'states')
-}
-
-export function severityNames(values: readonly Severity[]): string[] {
-  return namesOf(values, severities, 'severities')
-}
-
-function namesOf<T>(values: readonly T[], byName: Readonly<Record<string, T>>, field: string): string[] {
-  return values.map((value, at) => {
-    const found = Object.entries(byName).find(([, known]) => known === value)
-    if (found === undefined) throw invalidArgument(`${field}[${at}]`, 'must be specified')
-    return found[0]
-  })
+  return enumNames(values, states, 'states')
 }
 
 export function toFindingCount({

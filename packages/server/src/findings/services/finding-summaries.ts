@@ -11,7 +11,7 @@ import { create } from '@bufbuild/protobuf'
 import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
-import { effectivePageSize } from '../../api/page-tokens.ts'
+import { effectivePageSize, requirePageSize } from '../../api/page-tokens.ts'
 import { parseUid, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
@@ -33,7 +33,6 @@ import {
   totalOf,
 } from '../storage/image-findings.ts'
 import { toFinding, toFindingCount } from './finding-messages.ts'
-import { requirePageSize } from './findings.ts'
 
 /** Every result of a page counts the vulnerabilities of images. */
 const PAGE_SIZE = 20

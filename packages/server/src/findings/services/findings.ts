@@ -1,4 +1,3 @@
-import { isCwe } from '@berth/advisory-formats/reading/cwe-ids.ts'
 import {
   AffectedImageSchema,
   AffectedImagesService,
@@ -11,16 +10,11 @@ import {
   ReportFormat,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
-import {
-  type FieldViolation,
-  failedPrecondition,
-  invalidArgument,
-  notFound,
-  quotaExceeded,
-} from '../../api/errors.ts'
+import { checkCwes, checkMax, SCORE_MAX, severityNames } from '../../advisories/vulnerability-filters.ts'
+import { failedPrecondition, invalidArgument, notFound, quotaExceeded } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
-import { effectivePageSize } from '../../api/page-tokens.ts'
+import { effectivePageSize, requirePageSize } from '../../api/page-tokens.ts'
 import { rootOf } from '../../api/uid.ts'
 import type { Addresses } from '../../config/addresses.ts'
 import { limits } from '../../config/limits.ts'
@@ -52,7 +46,7 @@ import {
   totalOf,
 } from '../storage/image-findings.ts'
 import { compareFindings } from './compare-findings.ts'
-import { severityNames, stateNames, toFinding, toFindingCount } from './finding-messages.ts'
+import { stateNames, toFinding, toFindingCount } from './finding-messages.ts'
 
 interface FindingsOptions {
   readonly contents: Pick<ContentsReader, 'requireContents' | 'requireImage'>
@@ -78,8 +72,8 @@ export function findingsService(
       requireValid(
         tag === '' ? checkDigest(request.digest) : checkLine(tag, 'tag'),
         checkLine(vulnerability, 'vulnerability'),
-        checkRange(minEpss, 'min_epss', 1),
-        checkRange(minScore, 'min_score', 10),
+        checkMax(minEpss, 'min_epss', 1),
+        checkMax(minScore, 'min_score', SCORE_MAX),
         ...checkCwes(cwes),
       )
       await requireRepo(db, repo)
@@ -195,32 +189,11 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
   })
 }
 
-function checkRange(value: number | undefined, field: string, max: number): FieldViolation | undefined {
-  if (value === undefined || (value >= 0 && value <= max)) return undefined
-  return { field, description: `must be from 0 to ${max}` }
-}
-
-function checkCwes(cwes: readonly string[]): (FieldViolation | undefined)[] {
-  const { findingCwesMax: max } = limits
-  return [
-    cwes.length <= max
-      ? undefined
-      : { field: 'cwes', description: `must be at most ${max} (findingCwesMax)` },
-    ...cwes.map((cwe, at) =>
-      isCwe(cwe) ? undefined : { field: `cwes[${at}]`, description: 'must be an ID such as CWE-79' },
-    ),
-  ]
-}
-
 function orderOf(text: string): FindingOrder {
   if (text === '') return 'vulnerability'
   const order = findingOrders.find((known) => known === text)
   if (order === undefined) throw invalidArgument('order_by', `must be one of ${findingOrders.join(', ')}`)
   return order
-}
-
-export function requirePageSize(pageSize: number): void {
-  if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
 }
 
 /** Returns the digest of a tag. Throws NOT_FOUND if the repo does not have it. */

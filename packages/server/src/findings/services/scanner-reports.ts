@@ -19,7 +19,7 @@ import { create } from '@bufbuild/protobuf'
 import { invalidArgument, notFound, quotaExceeded } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
-import { effectivePageSize } from '../../api/page-tokens.ts'
+import { effectivePageSize, requirePageSize } from '../../api/page-tokens.ts'
 import { limits } from '../../config/limits.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import type { ImageReference } from '../../contents/services/image-reference.ts'
@@ -33,7 +33,6 @@ import { readCoverage, readFindings } from '../storage/image-findings.ts'
 import { type ReportSummaryRow, readLatestReport, readReportSummaries } from '../storage/scanner-reports.ts'
 import { idsOf } from '../vulnerability-ids.ts'
 import type { FindingRow } from './finding-messages.ts'
-import { requirePageSize } from './findings.ts'
 
 /** Reports of other scanners that are attached to images. */
 

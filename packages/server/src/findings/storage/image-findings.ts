@@ -1,6 +1,7 @@
 import { isEcosystemOf } from '@berth/package-versions/osv/ecosystems.ts'
 import { ROLLING_APK } from '../../advisories/packages/advisory-packages.ts'
 import { coverageOf } from '../../advisories/packages/package-names.ts'
+import { hasCweSql } from '../../advisories/vulnerability-filters.ts'
 import { rootOf } from '../../api/uid.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import type { Db } from '../../storage/db.ts'
@@ -255,10 +256,7 @@ export function fromSql(sql: SqlText, root: string, source: FindingSource, filte
   if (isExploited) conditions.push('x.exploited = 1')
   if (minEpss !== undefined) conditions.push(`x.epss >= ${sql.bind(Math.round(minEpss * EPSS_PARTS))}`)
   if (minScore !== undefined) conditions.push(`f.score >= ${sql.bind(Math.round(minScore * 10))}`)
-  if (cwes.length > 0) {
-    const each = cwes.map((cwe) => `' ' || f.cwes || ' ' like ${sql.bind(`% ${cwe} %`)}`)
-    conditions.push(`(${each.join(' or ')})`)
-  }
+  if (cwes.length > 0) conditions.push(hasCweSql(sql, 'f.cwes', cwes))
   return conditions.join(' and ')
 }
 

@@ -49,6 +49,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   advisory_sources: none,
   advisory_scores: none,
   cve_blocks: none,
+  vulnerability_records: none,
   advisory_feeds: none,
   identity_metadata: none,
   access_requests: none,

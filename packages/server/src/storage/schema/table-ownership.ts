@@ -41,6 +41,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   advisory_sources: ownedByGroup('parent'),
   advisory_scores: ownedByGroup('parent'),
   cve_blocks: ownedByGroup('parent'),
+  vulnerability_records: ownedByGroup('parent'),
   tag_digests: { ownerTable: 'tags', column: 'uid' },
   repo_readmes: ownedByRepo('uid'),
   deployments: ownedByRepo('uid'),

@@ -488,6 +488,37 @@ export interface AdvisoryScoreRow {
   cwes: string
 }
 
+/** What a document says about a vulnerability: for searches. */
+export interface VulnerabilityRecordRow {
+  root: string
+  /** The group. */
+  parent: string
+  /** Hash of the document and the vulnerability. */
+  key: string
+  /** The document's. */
+  format: string
+  document: string
+  /** ID of the vulnerability. */
+  id: string
+  /** Separated by spaces. */
+  aliases: string
+  summary: string
+  /** Names of packages: a JSON array. */
+  packages: string
+  severity: string
+  /** Ten times the base score of CVSS; -1: unknown. */
+  score: number
+  /** Separated by spaces. */
+  cwes: string
+  /** 0: unknown. */
+  published_ms: number
+  modified_ms: number
+  /** Details and notes, for excerpts. */
+  text: string
+  /** All texts that a search finds, in lower case. */
+  search: string
+}
+
 /** What a catalog states about CVEs with neighbouring numbers. */
 export interface CveBlockRow {
   root: string
@@ -1175,6 +1206,7 @@ export interface Tables {
   advisory_sources: AdvisorySourceRow
   advisory_scores: AdvisoryScoreRow
   cve_blocks: CveBlockRow
+  vulnerability_records: VulnerabilityRecordRow
   advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
   resource_limits: ResourceLimitRow

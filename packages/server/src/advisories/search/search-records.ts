@@ -1,0 +1,86 @@
+import { rootOf, subtreeRange } from '../../api/uid.ts'
+import type { Db } from '../../storage/db.ts'
+import type { VulnerabilityRecordRow } from '../../storage/schema/tables.ts'
+import { runCachedText, runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { hasCweSql } from '../vulnerability-filters.ts'
+
+/**
+ * Searches what documents say about vulnerabilities. Texts have no index (ADR 82): a search reads those of the organization, on SQLite in a
+ * reader thread.
+ */
+
+export interface RecordFilters {
+  /** In lower case; each must occur. */
+  readonly words: readonly string[]
+  readonly severities: readonly string[]
+  readonly minScore: number | undefined
+  readonly cwes: readonly string[]
+}
+
+/** The orders, with their first column; the others are unique. */
+const orders = {
+  modify_time: { column: 'modified_ms', direction: 'desc' },
+  score: { column: 'score', direction: 'desc' },
+  vulnerability: { column: 'id', direction: 'asc' },
+} as const
+
+export type RecordOrder = keyof typeof orders
+export const recordOrders = Object.keys(orders) as readonly RecordOrder[]
+
+/** The keys of the last record of a page. */
+export type RecordCursor = readonly [first: string | number, parent: string, key: string]
+
+export function cursorOf(row: VulnerabilityRecordRow, order: RecordOrder): RecordCursor {
+  const first = row[orders[order].column]
+  return [typeof first === 'string' ? first : Number(first), row.parent, row.key]
+}
+
+interface RecordPage {
+  readonly order: RecordOrder
+  readonly after: RecordCursor | undefined
+  readonly size: number
+}
+
+export async function readRecords(
+  db: Db,
+  scope: string,
+  filters: RecordFilters,
+  { order, after, size }: RecordPage,
+): Promise<readonly VulnerabilityRecordRow[]> {
+  const { column, direction } = orders[order]
+  const keys = [column, 'parent', 'key']
+  const sql = sqlText(db.engine)
+  const where = conditionsSql(sql, scope, filters)
+  const rest =
+    after === undefined
+      ? ''
+      : ` and (${keys.join(', ')}) ${direction === 'desc' ? '<' : '>'} (${sql.bindAll(after)})`
+  const ordered = keys.map((key) => `${key} ${direction}`).join(', ')
+  const text = `select * from vulnerability_records where ${where}${rest} order by ${ordered} limit ${sql.bind(size)}`
+  return runLongText<VulnerabilityRecordRow>(db, text, sql)
+}
+
+export async function countRecords(db: Db, scope: string, filters: RecordFilters): Promise<number> {
+  const sql = sqlText(db.engine)
+  const text = `select count(*) as n from vulnerability_records where ${conditionsSql(sql, scope, filters)}`
+  const [row] = await runCachedText<{ readonly n: number }>(db, text, sql, { long: true })
+  return Number(row?.n ?? 0)
+}
+
+function conditionsSql(
+  sql: SqlText,
+  scope: string,
+  { words, severities, minScore, cwes }: RecordFilters,
+): string {
+  const { from, to } = subtreeRange(scope)
+  const conditions = [
+    `root = ${sql.bind(rootOf(scope))} and parent >= ${sql.bind(from)} and parent < ${sql.bind(to)}`,
+  ]
+  if (severities.length > 0) conditions.push(`severity in (${sql.bindAll(severities)})`)
+  if (minScore !== undefined) conditions.push(`score >= ${sql.bind(Math.round(minScore * 10))}`)
+  if (cwes.length > 0) conditions.push(hasCweSql(sql, 'cwes', cwes))
+  // The longest first: it is the rarest.
+  for (const word of words.toSorted((a, b) => b.length - a.length))
+    conditions.push(sql.rules.contains('search', sql.bind(word)))
+  return conditions.join(' and ')
+}
