@@ -4952,7 +4952,10 @@ export interface ListVulnerabilityRecordsRequest {
   readonly minScore?: number | 'NaN' | 'Infinity' | '-Infinity' | undefined
   /** Returns only records with one of these kinds of weaknesses, such as `CWE-79`. Empty returns all. */
   readonly cwes?: readonly string[] | undefined
-  /** Sort key: `modify_time` (the default: latest first), `score` (highest first), or `vulnerability`. */
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`: `modify_time`, `score` or `vulnerability`. Unset
+   * means `modify_time desc`.
+   */
   readonly orderBy?: string | undefined
   /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined

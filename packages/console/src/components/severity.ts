@@ -8,6 +8,11 @@ export const severities = ['critical', 'high', 'medium', 'low', 'none', 'unknown
 
 export type SeverityName = (typeof severities)[number]
 
+export const severityChoices = severities.map((id) => ({
+  id,
+  name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+}))
+
 export const toneOfSeverity = (label: string): Tone =>
   label === 'critical' || label === 'high' ? 'bad' : label === 'medium' ? 'warn' : 'plain'
 

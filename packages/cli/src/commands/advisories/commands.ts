@@ -7,11 +7,13 @@ import { feedsGroup } from './feeds.ts'
 import { importCommand } from './import/import.ts'
 import { listAdvisoriesCommand } from './list.ts'
 import { publicationGroup } from './publication.ts'
+import { searchCommand } from './search.ts'
 import { summaryCommand } from './summary.ts'
 
 export const advisoriesCommands: CommandBody = {
   commands: [
     listAdvisoriesCommand,
+    searchCommand,
     describeCommand,
     summaryCommand,
     affectedCommand,

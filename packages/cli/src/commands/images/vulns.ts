@@ -1,7 +1,8 @@
 import type { AffectedImage, Finding, ListImageFindingsResponse, ReportFormat } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
-import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import type { Invocation } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
+import { readNumber } from '../../invocation/number-option.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
@@ -35,7 +36,7 @@ interface Vulnerability {
 }
 
 /** The highest first. */
-const severities = ['critical', 'high', 'medium', 'low', 'none', 'unknown']
+export const severities = ['critical', 'high', 'medium', 'low', 'none', 'unknown']
 
 function numberOrNone(value: number | string | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
@@ -140,8 +141,8 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
 const irrelevant = ['not-affected']
 
 async function listVulnerabilities(invocation: Invocation): Promise<readonly Vulnerability[]> {
-  const minEpss = numberOption(invocation, 'minEpss', '--min-epss', 1)
-  const minScore = numberOption(invocation, 'minScore', '--min-score', 10)
+  const minEpss = readNumber(invocation, '--min-epss', 1)
+  const minScore = readNumber(invocation, '--min-score', 10)
   const client = await invocation.client()
   const { uid, reference } = await resolveReadImage(invocation, invocation.argument(0))
   const image = {
@@ -163,14 +164,6 @@ async function listVulnerabilities(invocation: Invocation): Promise<readonly Vul
   for await (const finding of client.findings.all({ ...image, ...filters }))
     found.push(toVulnerability(finding))
   return found.filter(({ state }) => invocation.flag('all') || !irrelevant.includes(state))
-}
-
-function numberOption(invocation: Invocation, option: string, flag: string, max: number): number | undefined {
-  const text = invocation.option(option)
-  if (text === '') return undefined
-  const value = Number(text)
-  if (!(value >= 0 && value <= max)) throw new UsageError(`${flag} must be a number from 0 to ${max}`)
-  return value
 }
 
 const POLL_MS = 300

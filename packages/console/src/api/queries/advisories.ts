@@ -1,4 +1,9 @@
-import type { AdvisoryFeed, AdvisoryPublication, ListAdvisoriesRequest } from '@berth/client'
+import type {
+  AdvisoryFeed,
+  AdvisoryPublication,
+  ListAdvisoriesRequest,
+  ListVulnerabilityRecordsRequest,
+} from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../client.ts'
 import { PAGE_SIZE, paged, type Versioned } from './pages.ts'
@@ -11,6 +16,17 @@ export const advisoriesQuery = (filters: ListAdvisoriesRequest) =>
       { ...filters, pageSize: PAGE_SIZE, pageToken },
       { signal },
     )
+    return { items, ...rest }
+  })
+
+/** What documents in a folder and the folders in it say about vulnerabilities. */
+export const vulnerabilityRecordsQuery = (
+  uid: string,
+  filters: Omit<ListVulnerabilityRecordsRequest, 'uid' | 'pageSize' | 'pageToken'>,
+) =>
+  paged(['vulnerability-records', uid, filters], async (pageToken, signal) => {
+    const request = { ...filters, uid, pageSize: PAGE_SIZE, pageToken }
+    const { vulnerabilityRecords: items, ...rest } = await api.vulnerabilityRecords.list(request, { signal })
     return { items, ...rest }
   })
 

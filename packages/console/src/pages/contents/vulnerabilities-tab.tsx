@@ -10,13 +10,14 @@ import {
   missingToReadFindings,
 } from '../../api/queries/contents/findings.ts'
 import { Equivalent, quoted } from '../../components/copy.tsx'
+import { CweFilter, cweOf } from '../../components/cwe-filter.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { RowAction } from '../../components/row-action.tsx'
-import { severities } from '../../components/severity.ts'
+import { severities, severityChoices } from '../../components/severity.ts'
 import { Time } from '../../components/time.tsx'
 import { Coverage, isCovered } from './coverage.tsx'
 import { FindingCounts } from './finding-counts.tsx'
@@ -62,8 +63,7 @@ function useFindingFilter(): FindingFilter {
     vulnerability,
     knownExploited: exploitation === EXPLOITED,
     ...(minEpss !== undefined && { minEpss }),
-    // Any other text would be refused while it is typed.
-    cwes: /^CWE-[1-9]\d*$/i.test(cwe) ? [cwe.toUpperCase()] : [],
+    cwes: cweOf(cwe),
     orderBy: orderChoices.some(({ id }) => id === order) ? order : 'severity',
   }
 }
@@ -91,7 +91,6 @@ const stateChoices = [
   ...findingStates.map((state) => ({ id: stateTexts[state].id, name: stateTexts[state].name })),
   { id: ALL, name: 'All states' },
 ]
-const severityChoices = severities.map((id) => ({ id, name: `${id.charAt(0).toUpperCase()}${id.slice(1)}` }))
 
 function Findings({
   repo,
@@ -138,7 +137,7 @@ function Findings({
           {catalogs.length > 0 && (
             <SelectFilter label="Exploitation" name="exploitation" choices={exploitationChoices} />
           )}
-          <TextFilter label="Weakness" name="cwe" placeholder="CWE-79" />
+          <CweFilter />
           <SelectFilter label="Order" name="order" anyLabel="Severity" choices={orderChoices} />
         </FilterBar>
         <FilterChips set={active} />

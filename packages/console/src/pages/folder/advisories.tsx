@@ -10,6 +10,7 @@ import '../../styles/pages/advisories.css'
 
 const sections: readonly (readonly [id: string, title: string, part: ComponentType<FolderTabProps>])[] = [
   ['overview', 'Overview', AdvisoryOverview],
+  ['search', 'Search', lazyPart(async () => (await import('./advisories/search.tsx')).SearchTexts)],
   ['documents', 'Documents', lazyPart(async () => (await import('./advisories/documents.tsx')).Documents)],
   ['import', 'Import', lazyPart(async () => (await import('./advisories/import.tsx')).Import)],
   ['feeds', 'Feeds', lazyPart(async () => (await import('./advisories/feeds.tsx')).Feeds)],
@@ -20,7 +21,7 @@ const sections: readonly (readonly [id: string, title: string, part: ComponentTy
   ],
 ]
 
-/** The advisories of a folder: counts, documents, import, feeds and publication. */
+/** The advisories of a folder: counts, search, documents, import, feeds and publication. */
 export function Advisories(props: FolderTabProps) {
   const [{ section }] = useAddressState()
   const missing = useAccess().missing(props.uid, 'advisories.list')

@@ -1,3 +1,4 @@
+import type { OrderKey } from '../../api/order-by.ts'
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import type { VulnerabilityRecordRow } from '../../storage/schema/tables.ts'
@@ -17,26 +18,24 @@ export interface RecordFilters {
   readonly cwes: readonly string[]
 }
 
-/** The orders, with their first column; the others are unique. */
-const orders = {
-  modify_time: { column: 'modified_ms', direction: 'desc' },
-  score: { column: 'score', direction: 'desc' },
-  vulnerability: { column: 'id', direction: 'asc' },
+/** The sort keys, with their columns. */
+export const recordSortFields = {
+  modify_time: 'modified_ms',
+  modifyTime: 'modified_ms',
+  score: 'score',
+  vulnerability: 'id',
 } as const
-
-export type RecordOrder = keyof typeof orders
-export const recordOrders = Object.keys(orders) as readonly RecordOrder[]
 
 /** The keys of the last record of a page. */
 export type RecordCursor = readonly [first: string | number, parent: string, key: string]
 
-export function cursorOf(row: VulnerabilityRecordRow, order: RecordOrder): RecordCursor {
-  const first = row[orders[order].column]
+export function cursorOf(row: VulnerabilityRecordRow, { column }: OrderKey): RecordCursor {
+  const first = row[column as (typeof recordSortFields)[keyof typeof recordSortFields]]
   return [typeof first === 'string' ? first : Number(first), row.parent, row.key]
 }
 
 interface RecordPage {
-  readonly order: RecordOrder
+  readonly order: OrderKey
   readonly after: RecordCursor | undefined
   readonly size: number
 }
@@ -47,14 +46,14 @@ export async function readRecords(
   filters: RecordFilters,
   { order, after, size }: RecordPage,
 ): Promise<readonly VulnerabilityRecordRow[]> {
-  const { column, direction } = orders[order]
-  const keys = [column, 'parent', 'key']
+  const direction = order.descending ? 'desc' : 'asc'
+  const keys = [order.column, 'parent', 'key']
   const sql = sqlText(db.engine)
   const where = conditionsSql(sql, scope, filters)
   const rest =
     after === undefined
       ? ''
-      : ` and (${keys.join(', ')}) ${direction === 'desc' ? '<' : '>'} (${sql.bindAll(after)})`
+      : ` and (${keys.join(', ')}) ${order.descending ? '<' : '>'} (${sql.bindAll(after)})`
   const ordered = keys.map((key) => `${key} ${direction}`).join(', ')
   const text = `select * from vulnerability_records where ${where}${rest} order by ${ordered} limit ${sql.bind(size)}`
   return runLongText<VulnerabilityRecordRow>(db, text, sql)
