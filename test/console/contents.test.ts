@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { epss, kev, LOG4SHELL } from '../support/advisories/catalogs.ts'
 import { newName } from '../support/api/api-fixture.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
@@ -258,6 +259,123 @@ consoleSuite(
       ])
       await page.getByText(`berth images vulns-by-tag ${name} --vulnerability CVE-2026-0001`).waitFor()
       await assertAccessible(page, 'tags with a vulnerability')
+      assert.deepEqual(problems, [])
+    })
+
+    test('findings show what catalogs state about their exploitation, and are filtered and sorted by it', async () => {
+      const { organization, folder, repo, name, old } = await prepared()
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      const address = `/manifests/${repo.uid}/${old.digest}?tab=vulnerabilities`
+      await open(address, `Image ${short(old)}`)
+      // Without a catalog, nothing is known, which is not the same as none.
+      await page.getByText(/no catalog of known exploited vulnerabilities/).waitFor()
+      assert.equal(await page.getByRole('columnheader', { name: 'Exploitation' }).count(), 0)
+      const catalogs = [
+        { name: 'known.json', text: kev([{ ...LOG4SHELL, cveID: 'CVE-2026-0002' }]) },
+        { name: 'epss.csv', text: epss({ 'CVE-2026-0001': [0.02, 0.8], 'CVE-2026-0002': [0.94358, 0.999] }) },
+      ]
+      const { body } = await cast().admin.post(
+        `vulnerabilities/advisories/${organization.uid}:importDocuments`,
+        {
+          documents: catalogs.map(({ name, text }) => ({
+            name,
+            content: Buffer.from(text).toString('base64'),
+          })),
+        },
+      )
+      for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+      await eventually(async () => {
+        const { body: found } = await cast().admin.get(`vulnerabilities/imageFindings/${repo.uid}`, {
+          tag: 'v1',
+        })
+        return found.knownExploitedCount === '1'
+      })
+      await open(`${address}&order=risk`, `Image ${short(old)}`)
+      const findings = page.getByRole('grid', { name: 'Findings' })
+      const row = findings.getByRole('row').nth(1)
+      for (const text of [
+        'CVE-2026-0002',
+        'exploited by ransomware',
+        'EPSS 94.4%',
+        'mitigate by 2021-12-24',
+        'CWE-20, CWE-502',
+      ])
+        await row.getByText(text, { exact: true }).waitFor()
+      await findings.getByRole('row').filter({ hasText: 'CVE-2026-0001' }).getByText('EPSS 2%').waitFor()
+      await findings
+        .getByRole('row')
+        .filter({ hasText: 'CVE-2026-0003' })
+        .getByText('nothing known')
+        .waitFor()
+      await page.getByText(`berth images vulns ${name}@${old.digest} --by-risk`).waitFor()
+      await assertAccessible(page, 'findings with their exploitation')
+      await page.getByRole('button', { name: '1 finding known to be exploited' }).click()
+      await page.getByText('1 of 1').waitFor()
+      await page.getByText(`berth images vulns ${name}@${old.digest} --exploited --by-risk`).waitFor()
+      await page.getByRole('button', { name: /Exploitation$/ }).click()
+      await page.getByRole('option', { name: 'EPSS of 1 % or more' }).click()
+      await page.getByText('2 of 2').waitFor()
+      await page.getByRole('searchbox', { name: 'Weakness' }).fill('cwe-502')
+      await page.getByText('1 of 1').waitFor()
+      await page.getByRole('button', { name: 'Remove all filters' }).click()
+      await page.getByText('3 of 3').waitFor()
+      await open(`/folders/${folder.uid}?tab=repositories`, folder.name)
+      await page.getByText('1 known to be exploited').waitFor()
+      assert.deepEqual(problems, [])
+    })
+
+    test('vulnerabilities are found by what documents say, by score and weakness', async () => {
+      const { organization, name } = await prepared()
+      const { body } = await cast().admin.post(
+        `vulnerabilities/advisories/${organization.uid}:importDocuments`,
+        {
+          documents: [
+            osv('GHSA-5555-6666-7777', 'npm', 'parser', '2.0.0', {
+              aliases: ['CVE-2026-0021'],
+              summary: 'Denial of service <b>in</b> parser',
+              details: 'A crafted header exhausts the heap.',
+              ...scored(CRITICAL),
+              database_specific: { cwe_ids: ['CWE-770'] },
+            }),
+            osv('CVE-2026-0022', 'npm', 'other', '2.0.0', { summary: LONG, ...scored(MEDIUM) }),
+          ],
+        },
+      )
+      for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      await open(`/folders/${organization.uid}?tab=advisories&section=search`, organization.name)
+      const found = page.getByRole('grid', { name: 'Vulnerabilities' })
+      await found.getByRole('row').nth(4).waitFor()
+      await assertAccessible(page, 'search of texts')
+      await page.getByRole('searchbox', { name: 'Words' }).fill('heap CRAFTED')
+      await page.getByText('1 of 1').waitFor()
+      const row = found.getByRole('row').nth(1)
+      for (const text of [
+        'CVE-2026-0021',
+        'Denial of service <b>in</b> parser',
+        'A crafted header exhausts the heap.',
+        'CWE-770',
+        'OSV',
+      ])
+        await row.getByText(text, { exact: true }).waitFor()
+      const [root = ''] = name.split('/')
+      await page.getByText(`berth advisories search 'heap CRAFTED' --parent ${root}`).waitFor()
+      assert.match(page.url(), /text=heap/)
+      await page.getByRole('button', { name: 'Remove all filters' }).click()
+      await page.getByRole('button', { name: /CVSS score$/ }).click()
+      await page.getByRole('option', { name: '9 or higher' }).click()
+      await page.getByText('2 of 2').waitFor()
+      await page.getByRole('searchbox', { name: 'Weakness' }).fill('CWE-79')
+      await page.getByText('No document says all of this.').waitFor()
+      await page.getByRole('searchbox', { name: 'Weakness' }).fill('CWE-770')
+      await page.getByText('1 of 1').waitFor()
+      await row.getByRole('link', { name: 'CVE-2026-0021' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+      await page
+        .getByRole('grid', { name: 'Advisories' })
+        .getByRole('row')
+        .filter({ hasText: 'parser' })
+        .waitFor()
       assert.deepEqual(problems, [])
     })
 
