@@ -83,7 +83,7 @@ const exploitationChoices = [
   ...epssPercents.map((percent) => ({ id: epssId(percent), name: `EPSS of ${percent} % or more` })),
 ]
 const orderChoices = [
-  { id: 'risk', name: 'Exploited first, then EPSS' },
+  { id: 'risk', name: 'Risk of exploitation' },
   { id: 'vulnerability', name: 'ID' },
 ]
 
@@ -126,8 +126,8 @@ function Findings({
   return (
     <>
       <Coverage repo={repo} summary={summary} />
-      <FindingCounts counts={counts} />
       <KnownExploited summary={summary} />
+      <FindingCounts counts={counts} />
       <section>
         <h2>Findings</h2>
         <FilterBar>
