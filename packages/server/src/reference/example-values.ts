@@ -66,6 +66,7 @@ const uids: Readonly<Record<string, string>> = {
   ImageFinding: REPO,
   ImageReport: REPO,
   AffectedImage: GROUP,
+  VulnerabilityRecord: GROUP,
   FindingSummary: GROUP,
   RepoFindingSummaries: GROUP,
   TagFindingSummaries: REPO,
