@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import { READER_VERSION } from '@berth/server/contents/storing/stored-contents.ts'
 import { type Api, onEveryStore } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
 import { openvex, until, VEX } from '../support/findings/image-findings.ts'
@@ -407,6 +408,42 @@ onEveryStore(
       const { status, body } = await api.post(path, {})
       assert.deepEqual([status, body.state, body.packageCount], [200, 'CONTENTS_STATE_PENDING', 1])
       await waitForContents(api, repo, 'v1', (contents) => contents.readTime !== readTime)
+    })
+
+    test('images that an earlier version of the reader read, or could not read, are read again', async () => {
+      const { owner, name, api, root } = await fixture()
+      await pushImage(owner, name, await imageOfFiles([alpineFiles('a 1-r0')]), 'v1')
+      await pushImage(owner, name, await imageOfFiles([alpineFiles('b 1-r0')]), 'v2')
+      const repo = await repoUid(api, name)
+      const first = await waitForContents(api, repo, 'v1')
+      const second = await waitForContents(api, repo, 'v2')
+      const { kysely } = cast().berth.berth.installation.store.db
+      const stored = kysely
+        .updateTable('manifest_contents')
+        .where('root', '=', root)
+        .where('state', '=', 'read')
+      await stored
+        .set({ state: 'failed', reason: 'of a limit', reader: 0 })
+        .where('digest', '=', second.digest)
+        .execute()
+      await stored.set({ packages: 7, reader: 1 }).where('digest', '=', first.digest).execute()
+      const states = new Set<string>()
+      const again = await waitForContents(api, repo, 'v1', ({ state, readTime }) => {
+        states.add(state)
+        return readTime !== first.readTime
+      })
+      assert.equal(again.packageCount, 1)
+      assert.deepEqual([...states], ['CONTENTS_STATE_READ'])
+      const { packageCount } = await waitForContents(api, repo, 'v2', ({ state }) => {
+        assert.notEqual(state, 'CONTENTS_STATE_PENDING')
+        return state === 'CONTENTS_STATE_READ'
+      })
+      assert.equal(packageCount, 1)
+      const rows = await kysely.selectFrom('manifest_contents').selectAll().where('root', '=', root).execute()
+      assert.deepEqual(
+        rows.map(({ reader }) => Number(reader)),
+        rows.map(() => READER_VERSION),
+      )
     })
 
     test('version 1 returns SBOMs, packages and counts', async () => {

@@ -30,6 +30,7 @@ import * as receivedInvites from '../migrations/0031-received-invites.ts'
 import * as imageReports from '../migrations/0032-image-reports.ts'
 import * as findingHistory from '../migrations/0033-finding-history.ts'
 import * as jobRuns from '../migrations/0034-job-runs.ts'
+import * as findingSummaryHistory from '../migrations/0036-finding-summary-history.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -61,6 +62,7 @@ export const migrations = {
   '0032-image-reports': imageReports,
   '0033-finding-history': findingHistory,
   '0034-job-runs': jobRuns,
+  '0036-finding-summary-history': findingSummaryHistory,
 }
 
 /**

@@ -627,7 +627,7 @@ export interface ManifestContentsRow {
   /** Distinct packages, of the last reading that succeeded, which stays while the manifest is read again. */
   packages: number
   problems: number
-  /** Version of the reader. */
+  /** Version of the reader of the last reading, which may have failed. */
   reader: number
   /** Readings since it became due that failed. */
   attempts: number
