@@ -75,6 +75,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   vulnerability_ids: none,
   finding_changes: none,
   tag_findings: none,
+  scope_findings: none,
   finding_history_changes: none,
   uploads: none,
   jobs: none,

@@ -747,12 +747,23 @@ export interface TagFindingsRow extends SeverityColumns {
   state: string
 }
 
+/** Different vulnerabilities in the tagged images of a repo or group from a time until the next row (ADR 78). */
+export interface ScopeFindingsRow extends SeverityColumns {
+  root: string
+  /** uid. */
+  scope: string
+  time_ms: number
+  images: number
+  /** Of these, those whose contents are not known. */
+  unread_images: number
+}
+
 /** Something whose findings may have changed: the history of what has them is continued. */
 export interface FindingHistoryChangeRow {
   root: string
-  /** `image`, `package` or `tag`. */
+  /** `image`, `package`, `tag`, `repo` or `group`. */
   kind: string
-  /** The `id` of contents or of a package; the uid of a tag. */
+  /** The `id` of contents or of a package; the uid of others. */
   subject: string
   /** Time of the first change. */
   changed_ms: number
@@ -1172,6 +1183,7 @@ export interface Tables {
   vulnerability_ids: VulnerabilityIdRow
   finding_changes: FindingChangeRow
   tag_findings: TagFindingsRow
+  scope_findings: ScopeFindingsRow
   finding_history_changes: FindingHistoryChangeRow
   uploads: UploadRow
   jobs: JobRow
