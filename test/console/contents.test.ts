@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
 import { newName } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
 import { eventually } from '../support/database/database-outage.ts'
@@ -199,7 +200,8 @@ consoleSuite(
       const empty = await admin.create(`iam/groups/${organization.uid}`, { name: newName('empty') })
       await open(`/folders/${empty.uid}?tab=vulnerabilities`, empty.name)
       await page.getByText(/^No numbers yet\./).waitFor()
-      const other = await cast().signIn('advisories.admin', organization.uid)
+      const role = await createRole(cast().berth, organization.uid, ['groups.list', 'repo.list'])
+      const other = await cast().signIn(role, organization.uid)
       await other.open(`/folders/${folder.uid}?tab=vulnerabilities`, folderName)
       await other.page.getByText('You have no permission to see vulnerabilities here.').waitFor()
       await assertAccessible(other.page, 'folder-vulnerabilities-no-permission')
