@@ -62,15 +62,20 @@ const imagePackage: fc.Arbitrary<ImagePackage> = fc
       line.filter((text) => !/^[./]/.test(text)),
     ),
     layer: fc.constantFrom('', `sha256:${'1'.repeat(64)}`, `sha256:${'2'.repeat(64)}`),
+    times: fc.constantFrom(
+      {},
+      { builtMs: 1_655_134_784_000 },
+      { builtMs: 1000, endOfLifeMs: 253_402_300_799_000 },
+    ),
   })
-  .map(({ system, namespace, name, version, epoch, architecture, upstream, origin, ...rest }) => {
+  .map(({ system, namespace, name, version, epoch, architecture, upstream, origin, times, ...rest }) => {
     const qualifiers = {
       ...(architecture === '' ? {} : { arch: architecture }),
       ...(system === 'rpm' && epoch !== '' ? { epoch } : {}),
       ...(upstream && origin !== undefined ? { upstream: origin.name } : {}),
     }
     const url = createPurl({ type: system, namespace, name, version, qualifiers })
-    return url === undefined ? undefined : { ...packageParts(url), origin, ...rest }
+    return url === undefined ? undefined : { ...packageParts(url), origin, ...rest, ...times }
   })
   .filter((each) => each !== undefined)
 

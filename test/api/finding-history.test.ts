@@ -5,9 +5,14 @@ import type { Uid } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { findLinkedBlob } from '@berth/server/registry/blobs/stored-blobs.ts'
 import {
+  type Api,
   type ApiFixture,
+  apiOf,
   assertError,
+  claimMatch,
   invalidFieldError,
+  managedRole,
+  newName,
   onEveryDatabase,
   permissionDeniedError,
 } from '../support/api/api-fixture.ts'
@@ -268,6 +273,282 @@ onEveryDatabase(
   { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
 )
 
+const shownSummary = ({ imageCount, unreadImageCount, ...counts }: Json) =>
+  `${imageCount} ${unreadImageCount} ${shown({ ...counts, contentsState: ':' })}`
+
+/** Two folders, one in the other with a repo, beside the repo of the fixture. */
+const prepareScopes = async (cast: ApiFixture) => {
+  const fixture = await prepare(cast)
+  const { owner, root, organization, viewer } = fixture
+  const { api } = organization.owner
+  const names = [newName('outer'), newName('inner')]
+  const folder: string = (await api.create(`iam/groups/${root}`, { name: names[0] })).uid
+  const inner: string = (await api.create(`iam/groups/${folder}`, { name: names[1] })).uid
+  const innerName = [root, ...names, 'app'].join('/')
+  const address = (uid: string, query = '') =>
+    `vulnerabilities/findingSummaries/${uid}:summaryHistory?${query}`
+  const summaries = async (uid: string, query?: string, api: Api = viewer.api): Promise<Json> => {
+    const { status, body, text } = await read(api, address(uid, query))
+    assert.equal(status, 200, text)
+    return body
+  }
+  const entriesOf = async (uid: string): Promise<Json[]> =>
+    (await summaries(uid)).findingSummaryHistoryEntries
+  const latestOf = (uid: string, numbers: string) =>
+    until(
+      () => entriesOf(uid),
+      ([last]) => last !== undefined && shownSummary(last) === numbers,
+    )
+  const pushInner = async (version: string, tag: string) =>
+    pushImage(owner, innerName, await imageWith({}, { 'left-pad': version }), tag)
+  const innerRepo = async () => {
+    const { body } = await read(viewer.api, `registry/repos?uidp.children_of=${inner}`)
+    return body.repos[0].uid as string
+  }
+  return {
+    ...{ ...fixture, folder, inner, summaryAddress: address, summaries, entriesOf, latestOf },
+    ...{ pushInner, innerRepo, innerName },
+  }
+}
+
+onEveryDatabase(
+  'history of the summaries of findings',
+  (cast) => {
+    test('repos and all groups above them have the changes, and count each vulnerability once', async () => {
+      const {
+        importAll,
+        owner,
+        root,
+        folder,
+        inner,
+        push,
+        pushInner,
+        repoUid,
+        innerRepo,
+        innerName,
+        latestOf,
+        entriesOf,
+      } = await prepareScopes(cast())
+      await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      const first = await pushInner('1.0.0', 'v1')
+      const scopes = [await innerRepo(), inner, folder, root]
+      for (const scope of scopes) await latestOf(scope, '1 0 : 1 0 0 0 0 0')
+      // Another image with the same vulnerability, and one without in another repo.
+      const { digest } = await pushInner('1.1.0', 'v2')
+      await push('2.0.0')
+      const outer = await repoUid()
+      for (const scope of [await innerRepo(), inner, folder]) await latestOf(scope, '2 0 : 1 0 0 0 0 0')
+      await latestOf(root, '3 0 : 1 0 0 0 0 0')
+      await latestOf(outer, '1 0 : 0 0 0 0 0 0')
+      await importAll(npm('CVE-2024-0002', 'left-pad', '3.0.0'))
+      await latestOf(outer, '1 0 : 0 0 0 0 0 1')
+      await latestOf(folder, '2 0 : 1 0 0 0 0 1')
+      await latestOf(root, '3 0 : 1 0 0 0 0 1')
+      await importAll(npm('CVE-2024-0002', 'left-pad', '1.0.1'))
+      await latestOf(outer, '1 0 : 0 0 0 0 0 0')
+      await latestOf(root, '3 0 : 1 0 0 0 0 1')
+      // Another tag of an image that is counted already changes no number.
+      const { kysely } = cast().berth.berth.installation.store.db
+      const queued = () =>
+        kysely.selectFrom('finding_history_changes').select('kind').where('root', '=', root).execute()
+      await until(queued, (rows) => rows.length === 0)
+      const before = await entriesOf(root)
+      await pushImage(owner, innerName, first, 'same')
+      await until(queued, (rows) => rows.length === 0)
+      assert.deepEqual(await entriesOf(root), before)
+      assert.equal((await owner.request('DELETE', `${innerName}/manifests/same`)).status, 202)
+      // What a deleted tag had is deleted from the numbers.
+      assert.equal((await owner.request('DELETE', `${innerName}/manifests/${digest}`)).status, 202)
+      assert.equal((await owner.request('DELETE', `${innerName}/manifests/v1`)).status, 202)
+      for (const scope of [await innerRepo(), inner, folder]) await latestOf(scope, '0 0 : 0 0 0 0 0 0')
+      await latestOf(root, '1 0 : 0 0 0 0 0 0')
+    })
+
+    test('of an hour and of an old day, the last entry is kept', async () => {
+      const { importAll, push, repoUid, root, latestOf, entriesOf } = await prepareScopes(cast())
+      const { kysely } = cast().berth.berth.installation.store.db
+      await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      await push('1.0.0')
+      const repo = await repoUid()
+      for (const scope of [repo, root]) await latestOf(scope, '1 0 : 1 0 0 0 0 0')
+      const { findingSummaryHistorySpacingMs: hour } = limits
+      const startOfHour = Math.floor(Date.now() / hour) * hour
+      const backdate = async (timeMs: number) => {
+        for (const { time } of (await entriesOf(root)).slice(0, 1))
+          await kysely
+            .updateTable('scope_findings')
+            .set({ time_ms: timeMs })
+            .where('scope', '=', root)
+            .where('time_ms', '=', Date.parse(time))
+            .execute()
+      }
+      // Within the hour, a change replaces the one before.
+      await backdate(startOfHour)
+      await push('2.0.0')
+      await latestOf(root, '1 0 : 0 0 0 0 0 0')
+      assert.equal((await entriesOf(root)).length, 1)
+      await backdate(startOfHour - 1)
+      await push('1.1.0')
+      await latestOf(root, '1 0 : 1 0 0 0 0 0')
+      assert.equal((await entriesOf(root)).length, 2)
+      // Two of one day that is not recent any more.
+      const oldDay = Math.floor(Date.now() / DAY_MS) * DAY_MS - (limits.findingHistoryDetailDays + 1) * DAY_MS
+      await backdate(oldDay + 2 * hour)
+      await kysely
+        .updateTable('scope_findings')
+        .set({ time_ms: oldDay })
+        .where('scope', '=', root)
+        .where('time_ms', '=', startOfHour - 1)
+        .execute()
+      await push('2.1.0')
+      assert.deepEqual(
+        (await latestOf(root, '1 0 : 0 0 0 0 0 0')).map(({ time }) => Date.parse(time)).slice(1),
+        [oldDay + 2 * hour],
+      )
+    })
+
+    test('entries come in pages, by REST and gRPC', async () => {
+      const { viewer, root, folder, summaries, summaryAddress } = await prepareScopes(cast())
+      const { kysely } = cast().berth.berth.installation.store.db
+      const start = Date.parse('2026-01-01T00:00:00Z')
+      const counts = { critical: 1, high: 2, medium: 3, low: 4, none: 5, unknown: 6 }
+      for (const [at, scope] of [root, root, root, folder].entries())
+        await kysely
+          .insertInto('scope_findings')
+          .values({ root, scope, time_ms: start + at * DAY_MS, images: 7, unread_images: at, ...counts })
+          .execute()
+      const found: Json[] = []
+      for (let token = ''; ; ) {
+        const page = await summaries(root, `page_size=2&page_token=${token}`)
+        assert.equal(page.totalCount, '3')
+        found.push(...page.findingSummaryHistoryEntries)
+        if (page.nextPageToken === '') break
+        token = page.nextPageToken
+      }
+      assert.deepEqual(
+        found.map((entry) => `${entry.time} ${shownSummary(entry)}`),
+        [
+          '2026-01-03T00:00:00.000Z 7 2 : 1 2 3 4 5 6',
+          '2026-01-02T00:00:00.000Z 7 1 : 1 2 3 4 5 6',
+          '2026-01-01T00:00:00.000Z 7 0 : 1 2 3 4 5 6',
+        ],
+      )
+      const { token } = viewer.api
+      const listed = await cast().grpc.call(
+        FindingSummariesService.method.listFindingSummaryHistory,
+        { uid: root },
+        { token },
+      )
+      assert.deepEqual(
+        listed.findingSummaryHistoryEntries.map(({ imageCount, unreadImageCount, unknown }) => [
+          imageCount,
+          unreadImageCount,
+          unknown,
+        ]),
+        [
+          [7n, 2n, 6n],
+          [7n, 1n, 6n],
+          [7n, 0n, 6n],
+        ],
+      )
+      const { nextPageToken } = await summaries(root, 'page_size=1')
+      assertError(
+        await read(viewer.api, summaryAddress(folder, `page_token=${nextPageToken}`)),
+        invalidFieldError('page_token'),
+      )
+      assertError(
+        await read(viewer.api, summaryAddress(root, 'page_size=-1')),
+        invalidFieldError('page_size'),
+      )
+      assert.equal((await read(viewer.api, summaryAddress(`${root}/0123456789abcdef`))).status, 404)
+    })
+
+    test('reads need both capabilities on the group or repo, and nothing of other groups', async () => {
+      const {
+        push,
+        repoUid,
+        pushInner,
+        innerRepo,
+        importAll,
+        root,
+        folder,
+        inner,
+        latestOf,
+        summaryAddress,
+      } = await prepareScopes(cast())
+      const { organization } = await prepareScopes(cast())
+      await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      await push('1.0.0')
+      await pushInner('1.0.0', 'v1')
+      await latestOf(root, '2 0 : 1 0 0 0 0 0')
+      const repos = [await repoUid(), await innerRepo()] as const
+      const { uid } = await cast().admin.create(`iam/identities/${root}`, {
+        name: newName('member'),
+        claimMatch,
+      })
+      await cast().admin.create(`iam/roleBindings/${inner}`, {
+        identityUid: uid,
+        roleUid: managedRole('viewer'),
+      })
+      const member = apiOf(cast().berth, await cast().berth.tokenOf(uid))
+      for (const scope of [inner, repos[1]])
+        assert.equal((await read(member, summaryAddress(scope))).status, 200, scope)
+      for (const scope of [root, folder, repos[0]])
+        assertError(await read(member, summaryAddress(scope)), permissionDeniedError)
+      for (const scope of [root, inner, ...repos])
+        assertError(await read(organization.owner.api, summaryAddress(scope)), permissionDeniedError)
+      const { token } = member
+      await assert.rejects(
+        cast().grpc.call(
+          FindingSummariesService.method.listFindingSummaryHistory,
+          { uid: folder },
+          { token },
+        ),
+        /permission/i,
+      )
+    })
+
+    test('the history is deleted with the repo and the folder, and the folder above has what is left', async () => {
+      const {
+        importAll,
+        owner,
+        root,
+        folder,
+        inner,
+        pushInner,
+        innerRepo,
+        innerName,
+        latestOf,
+        summaryAddress,
+        organization,
+      } = await prepareScopes(cast())
+      await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      const { digest } = await pushInner('1.0.0', 'v1')
+      const repo = await innerRepo()
+      for (const scope of [repo, inner, folder, root]) await latestOf(scope, '1 0 : 1 0 0 0 0 0')
+      const { kysely } = cast().berth.berth.installation.store.db
+      const subjects = async () => {
+        const rows = await kysely
+          .selectFrom('scope_findings')
+          .select('scope')
+          .distinct()
+          .where('root', '=', root)
+          .execute()
+        return rows.map(({ scope }) => scope).sort()
+      }
+      const { api } = organization.owner
+      assert.equal((await owner.request('DELETE', `${innerName}/manifests/${digest}`)).status, 202)
+      assert.equal((await api.delete(`registry/repos/${repo}`)).status, 200)
+      await latestOf(folder, '0 0 : 0 0 0 0 0 0')
+      await latestOf(root, '0 0 : 0 0 0 0 0 0')
+      assert.equal((await api.delete(`iam/groups/${inner}`)).status, 200)
+      assert.deepEqual(await subjects(), [root, folder].sort())
+      assert.equal((await read(api, summaryAddress(repo))).status, 404)
+    })
+  },
+  { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
+)
+
 onEveryDatabase(
   'delay of the history of findings',
   (cast) => {
@@ -282,6 +563,32 @@ onEveryDatabase(
       assert.deepEqual(await entries(repo), [])
       cast().berth.advance(limits.findingHistoryDelayMs)
       assert.equal((await latest(repo, 'read 1 0 0 0 0 0')).length, 1)
+    })
+
+    test('repos are counted after their tags, and groups later', async () => {
+      const { importAll, repoUid, push, matched, root, latest, entriesOf, latestOf } = await prepareScopes(
+        cast(),
+      )
+      const { findingHistoryDelayMs, findingHistoryGroupDelayMs } = limits
+      await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      await push('1.0.0')
+      const repo = await repoUid()
+      await matched(repo, 'tag=v1')
+      cast().berth.advance(findingHistoryDelayMs)
+      await latest(repo, 'read 1 0 0 0 0 0')
+      assert.deepEqual(await entriesOf(repo), [])
+      // The tag queues its repo after its own entry is written.
+      await until(
+        () => {
+          cast().berth.advance(findingHistoryDelayMs)
+          return entriesOf(repo)
+        },
+        ([last]) => last !== undefined,
+        500,
+      )
+      assert.deepEqual(await entriesOf(root), [])
+      cast().berth.advance(findingHistoryGroupDelayMs)
+      await latestOf(root, '1 0 : 1 0 0 0 0 0')
     })
   },
   { findingsPollMs: 10, contents: { pollMs: 10 } },

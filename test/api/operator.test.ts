@@ -343,8 +343,8 @@ onEveryDatabase('the operator API', (cast) => {
       body.jobs.map(({ name }: { name: string }) => name),
       [
         ...['advisory-feed', 'backup', 'collection', 'expiry', 'finding-history', 'findings'],
-        ...['image-contents', 'image-contents-backlog', 'image-contents-sweep', 'image-signatures', 'mail'],
-        ...['retention', 'scrub', 'usage'],
+        ...['image-contents', 'image-contents-backlog', 'image-contents-outdated', 'image-contents-sweep'],
+        ...['image-signatures', 'mail', 'retention', 'scrub', 'usage'],
       ],
     )
     assert.deepEqual((await api.get('mails?state=failed')).body.mails, [])

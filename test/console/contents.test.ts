@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { epss, kev, LOG4SHELL } from '../support/advisories/catalogs.ts'
+import type { Locator, Page } from 'playwright-core'
 import { newName } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
 import { eventually } from '../support/database/database-outage.ts'
@@ -151,6 +153,60 @@ consoleSuite(
       assert.match(page.url(), /of=v1/)
       await assertAccessible(page, 'repo-vulnerabilities')
       assert.deepEqual(problems, [])
+    })
+
+    test('the vulnerabilities of a repository and of a folder over time', async () => {
+      const { organization, folder, repo, name } = await prepared()
+      const { admin } = cast()
+      for (const uid of [repo.uid, folder.uid, organization.uid])
+        await eventually(async () => {
+          const { body } = await admin.get(`vulnerabilities/findingSummaries/${uid}:summaryHistory`)
+          const [last] = body.findingSummaryHistoryEntries
+          return last?.imageCount === '2' && last.unreadImageCount === '0'
+        })
+      const { kysely } = cast().berth.berth.installation.store.db
+      await kysely
+        .updateTable('scope_findings')
+        .set({ time_ms: Date.now() - 6 * 24 * 60 * 60 * 1000 })
+        .where('root', '=', organization.uid)
+        .execute()
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      const isComplete = async (area: Page | Locator) => {
+        const picture = area.getByRole('img', { name: /^Vulnerabilities by severity over time, / })
+        await picture.waitFor()
+        assert.match(
+          String(await picture.getAttribute('aria-label')),
+          /Unknown from 1 to 1.*Medium from 1 to 1.*Critical from 1 to 1/,
+        )
+        await area.getByRole('button', { name: 'Show as table' }).click()
+        const table = area.getByRole('table', { name: 'Vulnerabilities by severity over time' })
+        assert.equal(await table.getByRole('row').count(), 1 + 7)
+      }
+      const folderName = name.split('/')[1] ?? ''
+      await open(`/folders/${folder.uid}`, folderName)
+      await page.getByRole('tab', { name: 'Vulnerabilities' }).click()
+      await isComplete(page)
+      await page.getByText(`berth images vulns-history --parent ${organization.name}/${folderName}`).waitFor()
+      await page.getByText('Images with a tag', { exact: true }).waitFor()
+      await assertAccessible(page, 'folder-vulnerabilities')
+
+      await open(`/repos/${repo.uid}?tab=activity`, 'web')
+      const section = page.getByRole('region', { name: 'Vulnerabilities', exact: true })
+      await isComplete(section)
+      await section.getByText(`berth images vulns-history --repo ${name}`).waitFor()
+      await assertAccessible(page, 'repo-all-vulnerabilities')
+      assert.deepEqual(problems, [])
+
+      // An empty folder, and a user who may not see vulnerabilities.
+      const empty = await admin.create(`iam/groups/${organization.uid}`, { name: newName('empty') })
+      await open(`/folders/${empty.uid}?tab=vulnerabilities`, empty.name)
+      await page.getByText(/^No numbers yet\./).waitFor()
+      const role = await createRole(cast().berth, organization.uid, ['groups.list', 'repo.list'])
+      const other = await cast().signIn(role, organization.uid)
+      await other.open(`/folders/${folder.uid}?tab=vulnerabilities`, folderName)
+      await other.page.getByText('You have no permission to see vulnerabilities here.').waitFor()
+      await assertAccessible(other.page, 'folder-vulnerabilities-no-permission')
+      assert.deepEqual(other.problems, [])
     })
 
     test('reports of other scanners are beside the findings, with the differences', async () => {

@@ -114,6 +114,34 @@ describe('vulnerabilities on the command line', () => {
     assert.match((await cli.run(['images', 'vulns-history', 'acme/app:none'])).stderr, /none/)
   })
 
+  test('the history of a repo and of an organization counts each vulnerability once', async () => {
+    for (const scope of [
+      ['--repo', 'acme/app'],
+      ['--parent', 'acme'],
+    ]) {
+      const history = ['images', 'vulns-history', ...scope]
+      const [entry] = await until(
+        async (): Promise<Json[]> => JSON.parse(await cli.ok([...history, '-o', 'json'])).items,
+        ([last]) => last?.imageCount === '2' && last.unreadImageCount === '0',
+      )
+      const { time, ...numbers } = entry
+      assert.ok(Date.parse(time) > 0)
+      assert.deepEqual(numbers, {
+        ...{ imageCount: '2', unreadImageCount: '0' },
+        ...{ critical: '1', high: '0', medium: '0', low: '0', none: '0', unknown: '0' },
+      })
+      assert.match(
+        await cli.ok([...history, '--limit', '1']),
+        /^SINCE +CRITICAL +HIGH +MEDIUM +LOW +UNKNOWN +IMAGES +NOT READ\n.* 1 +0 +0 +0 +0 +2 +0\n$/,
+      )
+    }
+    const both = await cli.run(['images', 'vulns-history', 'acme/app:1.0.0', '--repo', 'acme/app'])
+    assert.equal(both.code, 2)
+    assert.match(both.stderr, /a tag or --repo, not both/)
+    const unknown = await cli.run(['images', 'vulns-history', '--repo', 'acme/none'])
+    assert.match(unknown.stderr, /acme\/none/)
+  })
+
   test('SARIF and CycloneDX have the findings, and --fail-on counts for them too', async () => {
     const run = (format: string, ...more: string[]) =>
       cli.run(['images', 'vulns', 'acme/app:1.0.0', '--wait', '-o', format, ...more])

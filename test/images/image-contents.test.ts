@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
+import { READER_VERSION } from '@berth/server/contents/storing/stored-contents.ts'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Api, onEveryStore } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
 import { openvex, until, VEX } from '../support/findings/image-findings.ts'
@@ -409,6 +413,42 @@ onEveryStore(
       await waitForContents(api, repo, 'v1', (contents) => contents.readTime !== readTime)
     })
 
+    test('images that an earlier version of the reader read, or could not read, are read again', async () => {
+      const { owner, name, api, root } = await fixture()
+      await pushImage(owner, name, await imageOfFiles([alpineFiles('a 1-r0')]), 'v1')
+      await pushImage(owner, name, await imageOfFiles([alpineFiles('b 1-r0')]), 'v2')
+      const repo = await repoUid(api, name)
+      const first = await waitForContents(api, repo, 'v1')
+      const second = await waitForContents(api, repo, 'v2')
+      const { kysely } = cast().berth.berth.installation.store.db
+      const stored = kysely
+        .updateTable('manifest_contents')
+        .where('root', '=', root)
+        .where('state', '=', 'read')
+      await stored
+        .set({ state: 'failed', reason: 'of a limit', reader: 0 })
+        .where('digest', '=', second.digest)
+        .execute()
+      await stored.set({ packages: 7, reader: 1 }).where('digest', '=', first.digest).execute()
+      const states = new Set<string>()
+      const again = await waitForContents(api, repo, 'v1', ({ state, readTime }) => {
+        states.add(state)
+        return readTime !== first.readTime
+      })
+      assert.equal(again.packageCount, 1)
+      assert.deepEqual([...states], ['CONTENTS_STATE_READ'])
+      const { packageCount } = await waitForContents(api, repo, 'v2', ({ state }) => {
+        assert.notEqual(state, 'CONTENTS_STATE_PENDING')
+        return state === 'CONTENTS_STATE_READ'
+      })
+      assert.equal(packageCount, 1)
+      const rows = await kysely.selectFrom('manifest_contents').selectAll().where('root', '=', root).execute()
+      assert.deepEqual(
+        rows.map(({ reader }) => Number(reader)),
+        rows.map(() => READER_VERSION),
+      )
+    })
+
     test('version 1 returns SBOMs, packages and counts', async () => {
       const { owner, name, api, root } = await fixture()
       const image = await imageOfFiles([alpineFiles('musl 1.2.5-r0')])
@@ -435,6 +475,56 @@ onEveryStore(
       assert.deepEqual(await get(`digestcount/${root}`), { count: '2' })
       const { items } = await get(`repos/${repo}/manifestmetdata`)
       assert.deepEqual(items, [])
+    })
+
+    test('version 1 returns when packages were built and when their support ends, as far as it is known', async () => {
+      const { owner, name, api } = await fixture()
+      const rpm = readFileSync('test/package-databases/rpm/go-rpmdb-cbl-mariner-2.0-24.sqlite')
+      const osRelease = readFileSync('test/package-databases/os-release/syft-fedora-os-release')
+      const layer = {
+        'etc/os-release': osRelease,
+        'var/lib/rpm/rpmdb.sqlite': rpm,
+        'app/node_modules/a/package.json': '{"name":"a","version":"1.0.0"}',
+      }
+      const image = await imageOfFiles([layer])
+      await pushImage(owner, name, image, 'v1')
+      const repo = await repoUid(api, name)
+      await waitForContents(api, repo, 'v1')
+      const read = async () => {
+        const { items } = await cast().grpc.call(
+          Registry.method.listManifestMetadata,
+          { repoId: repo, items: [{ imageDigest: image.digest }] },
+          { token: api.token },
+        )
+        return new Map(
+          items[0]?.pkgMetadata.map(({ purl, eolDate, buildTimestamp }) => [
+            purl.replace(/\?.*/, ''),
+            [buildTimestamp, eolDate].map((time) => time && timestampDate(time).toISOString()),
+          ]),
+        )
+      }
+      const found = await read()
+      assert.deepEqual(found.get('pkg:rpm/fedora/bzip2-libs@1.0.8-1.cm2'), [
+        '2022-01-25T01:20:02.000Z',
+        '2023-05-16T00:00:00.000Z',
+      ])
+      assert.deepEqual(found.get('pkg:npm/a@1.0.0'), [undefined, undefined])
+      assert.equal(found.size, 25)
+
+      const document = JSON.parse(spdxDocument('pkg:npm/a@1.0.0', 'pkg:npm/b@1.0.0').toString())
+      Object.assign(document.packages[0], {
+        builtDate: '2024-01-02T03:04:05Z',
+        validUntilDate: '2030-01-01T00:00:00Z',
+      })
+      await attach(owner, name, image, SPDX, Buffer.from(JSON.stringify(document)))
+      await waitForContents(api, repo, 'v1', ({ source }) => source.endsWith('ATTACHED_SBOM'))
+      assert.deepEqual(
+        [...(await read())],
+        [
+          ['pkg:npm/a@1.0.0', ['2024-01-02T03:04:05.000Z', '2030-01-01T00:00:00.000Z']],
+          ['pkg:npm/b@1.0.0', [undefined, undefined]],
+        ],
+      )
     })
   },
   { contents: { pollMs: 10 } },

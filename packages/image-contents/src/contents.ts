@@ -18,7 +18,15 @@ export interface Distribution {
   readonly name: string
 }
 
-export interface ImagePackage {
+/** Times that are known of few packages. Milliseconds since 1970, in whole seconds. */
+export interface PackageTimes {
+  /** When the package was built. */
+  readonly builtMs?: number
+  /** When its support ends. */
+  readonly endOfLifeMs?: number
+}
+
+export interface ImagePackage extends PackageTimes {
   /** Canonical package URL with the version. */
   readonly purl: string
   /** Type of the package URL, for example `apk`. */

@@ -1,6 +1,7 @@
 import { PackageURL } from 'packageurl-js'
 import type { Distribution, ImagePackage, PackageOrigin } from './contents.ts'
 import { type LayerLimits, layerLimits } from './limits.ts'
+import { packageTimes } from './package-times.ts'
 
 /** A package as a file of the image lists it, before the distribution of the image is known. */
 export interface FoundPackage {
@@ -13,6 +14,8 @@ export interface FoundPackage {
   readonly origin?: PackageOrigin | undefined
   readonly license?: string | undefined
   readonly qualifiers?: Readonly<Record<string, string>> | undefined
+  /** When it was built, in milliseconds since 1970. */
+  readonly builtMs?: number | undefined
 }
 
 /** What one file contains. */
@@ -21,6 +24,8 @@ export interface FileContents {
   /** Each continues "could not be read, because". */
   readonly problems: readonly string[]
   readonly distribution?: Distribution | undefined
+  /** When the support of the distribution ends, in milliseconds since 1970. */
+  readonly supportEndMs?: number | undefined
   /** Licence of the Debian package with the copyright file. */
   readonly license?: string
   readonly embeddedSbom?: Uint8Array
@@ -37,7 +42,7 @@ const rpmNamespaces: Readonly<Record<string, string>> = { rhel: 'redhat' }
 /** `path`, `layer`: of the file that lists the package. Throws if the type does not allow the name. */
 export function imagePackage(
   found: FoundPackage,
-  distribution: Distribution | undefined,
+  { distribution, supportEndMs }: Pick<FileContents, 'distribution' | 'supportEndMs'>,
   { path, layer }: Pick<ImagePackage, 'path' | 'layer'>,
 ): ImagePackage {
   const { type, name, version, architecture = '', origin, license = '' } = found
@@ -67,6 +72,7 @@ export function imagePackage(
     license,
     path,
     layer,
+    ...packageTimes(found.builtMs, isOfDistribution ? supportEndMs : undefined),
   }
 }
 

@@ -256,6 +256,7 @@ export const operations = {
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:repos', items: 'findingSummaries', repeat: 'always' },
     listTagFindingSummaries: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:tags', items: 'tagFindingSummaries', repeat: 'always' },
     listTagFindingHistory: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:history', items: 'tagFindingHistoryEntries', repeat: 'always' },
+    listFindingSummaryHistory: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:summaryHistory', items: 'findingSummaryHistoryEntries', repeat: 'always' },
   },
   findings: {
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}', items: 'findings', repeat: 'always' },
@@ -1308,6 +1309,15 @@ export interface Services {
     listTagFindingHistory(request?: types.ListTagFindingHistoryRequest, options?: CallOptions): Reply<types.ListTagFindingHistoryResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     allTagFindingHistory(request?: Omit<types.ListTagFindingHistoryRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingHistoryEntry, void>
+    /**
+     * Lists how many vulnerabilities a group, a folder or a repo had over time, latest first: each entry applies until
+     * the next one. An entry of a repo is added about 20 seconds after the findings of its tags changed, that of a group
+     * about 10 minutes after. Of each hour, only the last entry is kept, and of a day more than 7 days ago, the last of
+     * this day; entries of more than 400 days ago are deleted. Fails with NOT_FOUND if there is no such group or repo.
+     */
+    listFindingSummaryHistory(request?: types.ListFindingSummaryHistoryRequest, options?: CallOptions): Reply<types.ListFindingSummaryHistoryResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    allFindingSummaryHistory(request?: Omit<types.ListFindingSummaryHistoryRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.FindingSummaryHistoryEntry, void>
   }
   /**
    * Reports the vulnerabilities of images: the packages that they contain, matched with the advisories of their

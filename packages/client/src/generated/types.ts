@@ -2299,6 +2299,31 @@ export interface FindingSummary {
   readonly knownExploitedCount: string
 }
 
+/**
+ * Numbers of vulnerabilities in a group, a folder or a repo from a time on. As in its summary, a vulnerability counts
+ * once for each state that packages have; the state NOT_AFFECTED does not count.
+ */
+export interface FindingSummaryHistoryEntry {
+  /** Time from which the numbers apply, until the time of the next entry. */
+  readonly time?: string
+  /** Number of images with a tag. Each image of an index counts. */
+  readonly imageCount: string
+  /** Number of these images whose contents were not known. Their vulnerabilities are not counted. */
+  readonly unreadImageCount: string
+  /** Number of vulnerabilities of severity CRITICAL. */
+  readonly critical: string
+  /** Number of vulnerabilities of severity HIGH. */
+  readonly high: string
+  /** Number of vulnerabilities of severity MEDIUM. */
+  readonly medium: string
+  /** Number of vulnerabilities of severity LOW. */
+  readonly low: string
+  /** Number of vulnerabilities of severity NONE. */
+  readonly none: string
+  /** Number of vulnerabilities of severity UNKNOWN. */
+  readonly unknown: string
+}
+
 /** Request message for GenerateScimToken. */
 export interface GenerateScimTokenRequest {
   /** UID of the provider. */
@@ -3959,6 +3984,29 @@ export interface ListExternalGroupRoleMappingsResponse {
   readonly totalCount?: string
   /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
+}
+
+/** Request message for ListFindingSummaryHistory. */
+export interface ListFindingSummaryHistoryRequest {
+  /** UID of the group, folder or repo. */
+  readonly uid: string
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListFindingSummaryHistory. */
+export interface ListFindingSummaryHistoryResponse {
+  /** Results of this page. */
+  readonly findingSummaryHistoryEntries: readonly FindingSummaryHistoryEntry[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of entries on all pages. */
+  readonly totalCount: string
 }
 
 /** Request message for ListGroupInvites. All filters that are set must match. */

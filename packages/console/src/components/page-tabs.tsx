@@ -46,6 +46,8 @@ export function PageTabs({ label, tabs }: { readonly label: string; readonly tab
         ))}
       </TabList>
       <TabPanel
+        // A panel keeps its first id, which its tab names: each tab has a panel of its own.
+        key={selected.id}
         id={selected.id}
         className="tab-panel"
         // A panel without controls is a tab stop. It stays focusable, so that the focus is not lost when its content is loaded.

@@ -1,5 +1,6 @@
 import { type FileContents, type FoundPackage, TOO_MANY_PACKAGES } from '../found-package.ts'
 import { layerLimits } from '../limits.ts'
+import { unixTime } from '../package-times.ts'
 import { linesOf } from './control-fields.ts'
 
 /** Reads the database of installed packages of apk-tools (`lib/apk/db/installed`): lines `X:value`, packages separated by empty lines. */
@@ -8,7 +9,7 @@ export function readApkInstalled(content: Buffer): FileContents {
   let unnamed = 0
   let fields: Record<string, string> = {}
   const finish = () => {
-    const { P: name, V: version = '', A: architecture, o: origin, L: license } = fields
+    const { P: name, V: version = '', A: architecture, o: origin, L: license, t: built = '' } = fields
     if (name !== undefined)
       packages.push({
         type: 'apk',
@@ -17,6 +18,7 @@ export function readApkInstalled(content: Buffer): FileContents {
         architecture,
         origin: origin === undefined ? undefined : { name: origin, version },
         license,
+        builtMs: unixTime(built),
         qualifiers: origin === undefined || origin === name ? {} : { upstream: origin },
       })
     else if (Object.keys(fields).length > 0) unnamed++
@@ -30,8 +32,8 @@ export function readApkInstalled(content: Buffer): FileContents {
       finish()
       fields['P'] = line.slice(2).trim()
     }
-    // Lower-case `a` and others repeat for each file; these five occur once.
-    else if (/^[PVAoL]:/.test(line)) fields[line.charAt(0)] ??= line.slice(2).trim()
+    // Lower-case `a` and others repeat for each file; these six occur once.
+    else if (/^[PVAoLt]:/.test(line)) fields[line.charAt(0)] ??= line.slice(2).trim()
   }
   finish()
   return {

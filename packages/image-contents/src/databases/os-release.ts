@@ -18,6 +18,7 @@ export function readOsRelease(content: Buffer): FileContents {
       versionId: short(values.get('VERSION_ID')),
       name: short(values.get('PRETTY_NAME') ?? values.get('NAME')),
     },
+    supportEndMs: dayOf(values.get('SUPPORT_END')),
   }
 }
 
@@ -25,6 +26,13 @@ const VALUE_CHARS_MAX = 256
 
 function short(value = ''): string {
   return value.replaceAll(/\p{Cc}/gu, '').slice(0, VALUE_CHARS_MAX)
+}
+
+/** Returns the start of a day, `2028-06-30`, in UTC; undefined for other text. */
+function dayOf(text = ''): number | undefined {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  // February 30 is read as another day.
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text ? undefined : ms
 }
 
 /** Shell quoting: single quotes, or double quotes with backslashes. */

@@ -1,4 +1,5 @@
 import type { FoundPackage } from '../found-package.ts'
+import { unixTime } from '../package-times.ts'
 
 /**
  * Reads a header of rpm as its databases store it (rpm.org, "Package format v4"): big-endian number of index entries and size of the data,
@@ -13,6 +14,7 @@ const tags = {
   version: 1001,
   release: 1002,
   epoch: 1003,
+  buildTime: 1006,
   license: 1014,
   architecture: 1022,
   sourceRpm: 1044,
@@ -51,6 +53,7 @@ export function readRpmHeader(blob: Buffer): FoundPackage | undefined {
     license: value('license'),
     sourceRpm: value('sourceRpm'),
     modularityLabel: value('modularityLabel'),
+    buildTime: value('buildTime'),
   })
 }
 
@@ -63,10 +66,12 @@ interface RpmFields {
   readonly license: string
   readonly sourceRpm: string
   readonly modularityLabel: string
+  /** Seconds since 1970. */
+  readonly buildTime: string
 }
 
 export function rpmPackage(fields: RpmFields): FoundPackage {
-  const { name, epoch, version, architecture, license, sourceRpm, modularityLabel } = fields
+  const { name, epoch, version, architecture, license, sourceRpm, modularityLabel, buildTime } = fields
   const [, sourceName, sourceVersion = ''] = /^(.+)-([^-]+-[^-]+)\.[^.]+\.rpm$/.exec(sourceRpm) ?? []
   return {
     type: 'rpm',
@@ -74,6 +79,7 @@ export function rpmPackage(fields: RpmFields): FoundPackage {
     version: epoch === undefined ? version : `${epoch}:${version}`,
     architecture,
     license,
+    builtMs: unixTime(buildTime),
     origin: sourceName === undefined ? undefined : { name: sourceName, version: sourceVersion },
     qualifiers: {
       ...(epoch === undefined ? {} : { epoch }),

@@ -75,7 +75,8 @@ export function readRpmManifest(content: Buffer): FileContents {
     if (line.trim() === '') continue
     if (packages.length >= layerLimits.packagesMax) return { packages, problems: [TOO_MANY_PACKAGES] }
     const fields = line.split('\t', MANIFEST_FIELDS)
-    const [name = '', version = '', , , , , , architecture = '', epoch = '', sourceRpm = ''] = fields
+    const [name = '', version = '', , buildTime = '', , , , architecture = '', epoch = '', sourceRpm = ''] =
+      fields
     if (fields.length < MANIFEST_FIELDS) damaged++
     else
       packages.push(
@@ -86,6 +87,7 @@ export function readRpmManifest(content: Buffer): FileContents {
           sourceRpm,
           license: '',
           modularityLabel: '',
+          buildTime,
           epoch: /^\d+$/.test(epoch) && epoch !== '0' ? epoch : undefined,
         }),
       )

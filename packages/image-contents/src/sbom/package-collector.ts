@@ -8,6 +8,7 @@ import type {
 } from '../contents.ts'
 import { documentLimits } from '../documents/document-limits.ts'
 import { DocumentProblem, quote } from '../documents/document-problem.ts'
+import { packageTimes } from '../package-times.ts'
 import { derivePurl } from './ecosystems.ts'
 import {
   distributionOf,
@@ -36,6 +37,8 @@ export interface ListedPackage {
   readonly layer: string
   /** Whether it counts without a package URL, as an image or a file does not. */
   readonly countsByName: boolean
+  readonly built?: Date | undefined
+  readonly endOfLife?: Date | undefined
 }
 
 /** Collects the packages of one document. */
@@ -141,6 +144,7 @@ function imagePackage(purl: PackageURL, from: ListedPackage): ImagePackage {
     license: from.license,
     path: from.path,
     layer: from.layer,
+    ...packageTimes(from.built?.getTime(), from.endOfLife?.getTime()),
   }
 }
 

@@ -9,6 +9,7 @@ import {
   imagePurlParts,
   nameOf,
   stableUuid,
+  timeText,
   type WrittenImage,
 } from './written-image.ts'
 
@@ -78,7 +79,7 @@ function systemComponent({ id, versionId, name }: Distribution) {
 }
 
 function packageComponent(reference: string, each: ImagePackage) {
-  const { purl, version, architecture, origin, license, path, layer } = each
+  const { purl, version, architecture, origin, license, path, layer, builtMs, endOfLifeMs } = each
   return {
     type: 'library',
     'bom-ref': reference,
@@ -92,6 +93,8 @@ function packageComponent(reference: string, each: ImagePackage) {
       [ownProperties.architecture, architecture],
       [ownProperties.originName, origin?.name ?? ''],
       [ownProperties.originVersion, origin?.version ?? ''],
+      [ownProperties.built, timeText(builtMs)],
+      [ownProperties.endOfLife, timeText(endOfLifeMs)],
     ]),
   }
 }

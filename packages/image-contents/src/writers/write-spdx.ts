@@ -9,6 +9,7 @@ import {
   imagePurlParts,
   nameOf,
   stableId,
+  timeText,
   type WrittenImage,
 } from './written-image.ts'
 
@@ -105,7 +106,7 @@ function packageElement(
   license: string,
   annotation: (comment: string) => object,
 ) {
-  const { purl, version, architecture, path, layer } = each
+  const { purl, version, architecture, path, layer, builtMs, endOfLifeMs } = each
   const annotations = [
     [annotationNames.path, path],
     [annotationNames.layer, layer],
@@ -119,6 +120,8 @@ function packageElement(
     licenseConcluded: NO_ASSERTION,
     licenseDeclared: license,
     copyrightText: NO_ASSERTION,
+    ...(builtMs === undefined ? {} : { builtDate: timeText(builtMs) }),
+    ...(endOfLifeMs === undefined ? {} : { validUntilDate: timeText(endOfLifeMs) }),
     externalRefs: [purlReference(purl)],
     ...(annotations.length === 0 ? {} : { annotations }),
   }

@@ -36,9 +36,13 @@ export function ecosystemName({ type, namespace, name }: ImagePackage): string {
   return namespace !== '' && pathNames.has(type) ? `${namespace}/${name}` : name
 }
 
-/** Returns RFC 3339 without fractions, the only form that SPDX allows. */
 export function creationTime({ created }: Pick<WrittenImage, 'created'>): string {
-  return created.toISOString().replace(/\.\d+Z$/, 'Z')
+  return timeText(created.getTime())
+}
+
+/** Returns RFC 3339 without fractions, the only form that SPDX allows; '' for no time. */
+export function timeText(ms: number | undefined): string {
+  return ms === undefined ? '' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /** Returns a short stable id of texts. */

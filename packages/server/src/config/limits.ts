@@ -523,13 +523,16 @@ export const limits = {
   /** Between two looks for packages and advisories to match. */
   findingsPollMs: 500,
   /**
-   * Days of the history of findings of a tag; days for which each change is a point, before the last of each day is left; points of a tag;
-   * and the time from a change to its count, in which further changes of a tag are counted with it.
+   * Days of the history of findings; days for which each change of a tag is a point, before the last of each day is left; points of a
+   * history; and the time from a change of a tag or repo, and of a group, to its count, in which further changes are counted with it. Of
+   * repos and groups, only the last change of each `findingSummaryHistorySpacingMs` is a point.
    */
   findingHistoryDays: 400,
   findingHistoryDetailDays: 7,
   findingHistoryPointsMax: 1000,
   findingHistoryDelayMs: 10 * SECOND_MS,
+  findingHistoryGroupDelayMs: 10 * MINUTE_MS,
+  findingSummaryHistorySpacingMs: HOUR_MS,
   /** Findings of an image that is compared with another one. */
   findingsComparedMax: 20_000,
   /** Words in a search for what documents say about vulnerabilities. */

@@ -9,7 +9,7 @@ import type { JobLease, JobOutcome } from '../storage/jobs/job-leases.ts'
 import { type JobDefinition, type JobScheduler, startJobScheduler } from '../storage/jobs/job-scheduler.ts'
 import type { ManifestContentsRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
-import { contentsBacklogJob, contentsJob } from './contents-job.ts'
+import { contentsBacklogJob, contentsJob, contentsOutdatedJob } from './contents-job.ts'
 import { type ImageReader, UnreadableImage } from './reading/image-reader.ts'
 import { findImageSources, openInRepo, subjectsByTag } from './reading/image-sources.ts'
 import type { Reading } from './reading/reading.ts'
@@ -62,14 +62,16 @@ export function startReadingManifests(options: ReadManifestsOptions): Pick<JobSc
         concurrencyPerOrganization: limits.contentsConcurrencyPerOrganizationMax,
       },
     ),
-    startJobScheduler(
-      { db, clock, tracer, onError },
-      {
-        ...shared,
-        kind: contentsBacklogJob,
-        span: 'job image-contents-backlog',
-        pollMs: Math.max(pollMs, limits.contentsBacklogPollMs),
-      },
+    ...[contentsBacklogJob, contentsOutdatedJob].map((kind) =>
+      startJobScheduler(
+        { db, clock, tracer, onError },
+        {
+          ...shared,
+          kind,
+          span: `job ${kind.name}`,
+          pollMs: Math.max(pollMs, limits.contentsBacklogPollMs),
+        },
+      ),
     ),
   ]
   return {
@@ -210,7 +212,8 @@ function end(
           ...changes,
           state,
           attempts: 0,
-          ...(outcome === 'failed' ? {} : { reader: READER_VERSION, read_ms: clock() }),
+          reader: READER_VERSION,
+          ...(outcome === 'failed' ? {} : { read_ms: clock() }),
         })
         .where('root', '=', root)
         .where('uid', '=', uid)

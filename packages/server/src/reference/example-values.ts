@@ -71,6 +71,7 @@ const uids: Readonly<Record<string, string>> = {
   RepoFindingSummaries: GROUP,
   TagFindingSummaries: REPO,
   TagFindingHistory: REPO,
+  FindingSummaryHistory: GROUP,
   ImageScannerReports: REPO,
   ScannerReportFindings: REPO,
   ScannerReport: REPO,

@@ -3,7 +3,12 @@ import type { DocumentReader } from '../advisories/documents/document-reader.ts'
 import type { DownloadLimits } from '../advisories/feeds/download.ts'
 import { feedJob } from '../advisories/feeds/feed-job.ts'
 import { startFeedScheduler } from '../advisories/feeds/feed-scheduler.ts'
-import { contentsBacklogJob, contentsJob, contentsSweepJob } from '../contents/contents-job.ts'
+import {
+  contentsBacklogJob,
+  contentsJob,
+  contentsOutdatedJob,
+  contentsSweepJob,
+} from '../contents/contents-job.ts'
 import { startReadingManifests } from '../contents/read-manifests.ts'
 import type { ImageReader } from '../contents/reading/image-reader.ts'
 import { startContentsSweep } from '../contents/sweep.ts'
@@ -102,6 +107,7 @@ export const jobKinds: readonly JobKind[] = [
   signaturesJob,
   contentsJob,
   contentsBacklogJob,
+  contentsOutdatedJob,
   contentsSweepJob,
   scrubJob,
   backupJob,

@@ -1,18 +1,20 @@
 import type {
   FindingCount,
   FindingSummary,
+  FindingSummaryHistoryEntry,
   TagFindingHistoryEntry,
   TagFindingSummary,
 } from '@berth/client/berth.ts'
+import { UsageError } from '../../invocation/invocation.ts'
 import { listCommand } from '../../invocation/list-command.ts'
 import { parentFilterOption } from '../../invocation/options.ts'
-import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import { resolveGroupUid, resolveRepoUid } from '../../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../../invocation/resource-names.ts'
 import { parentUid } from '../../invocation/resource-uids.ts'
 import { idColumn } from '../../output/columns.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { Column, View } from '../../output/output.ts'
-import { repoParameters, resolveRepo } from './repos/repos.ts'
+import { repoOption, repoParameters, resolveRepo } from './repos/repos.ts'
 import { findTag, referenceParameters } from './tags/tags.ts'
 
 /** How many vulnerabilities repos and tags have. */
@@ -43,25 +45,17 @@ function countColumns(): Column<Counted>[] {
   })
 }
 
+function numberColumn<T extends object>(title: string, read: (row: T) => string | undefined): Column<T> {
+  return { title, value: (row) => read(row) ?? '', sortValue: (row) => Number(read(row)) }
+}
+
 const repoView = (names: ResourceNames): View<FindingSummary> => ({
   columns: [
     { title: 'REPO', kind: 'path', value: ({ uid }) => names.repoPath(uid) },
     ...countColumns(),
-    {
-      title: 'EXPLOITED',
-      value: ({ knownExploitedCount }) => knownExploitedCount,
-      sortValue: ({ knownExploitedCount }) => Number(knownExploitedCount),
-    },
-    {
-      title: 'IMAGES',
-      value: ({ imageCount }) => imageCount,
-      sortValue: ({ imageCount }) => Number(imageCount),
-    },
-    {
-      title: 'NOT READ',
-      value: ({ unreadImageCount }) => unreadImageCount,
-      sortValue: ({ unreadImageCount }) => Number(unreadImageCount),
-    },
+    numberColumn('EXPLOITED', ({ knownExploitedCount }) => knownExploitedCount),
+    numberColumn('IMAGES', ({ imageCount }) => imageCount),
+    numberColumn('NOT READ', ({ unreadImageCount }) => unreadImageCount),
     { ...idColumn, wide: true },
   ],
   empty: 'no repos visible to you',
@@ -148,39 +142,73 @@ export const vulnsByTagCommand = listCommand<TagFindingSummary>({
   },
 })
 
+/** Of a tag, or of a repo or group. */
+type HistoryEntry = Partial<TagFindingHistoryEntry & FindingSummaryHistoryEntry> &
+  Pick<TagFindingHistoryEntry, 'critical' | 'high' | 'medium' | 'low' | 'none' | 'unknown'>
+
 /** The columns of a summary, and the fields of an entry that they count. */
-const historyColumns = columns.map(([title, severities]): Column<TagFindingHistoryEntry> => {
+const historyColumns = columns.map(([title, severities]): Column<HistoryEntry> => {
   const fields = severities.map((name) => name.toLowerCase() as Lowercase<typeof name>)
-  const count = (entry: TagFindingHistoryEntry) =>
-    fields.reduce((sum, field) => sum + Number(entry[field]), 0)
+  const count = (entry: HistoryEntry) => fields.reduce((sum, field) => sum + Number(entry[field]), 0)
   return { title, value: (entry) => String(count(entry)), sortValue: count }
 })
 
-export const vulnsHistoryCommand = listCommand<TagFindingHistoryEntry>({
+const sinceColumn: Column<HistoryEntry> = {
+  title: 'SINCE',
+  kind: 'time',
+  value: ({ time = '' }) => time,
+}
+
+const tagHistoryView: View<HistoryEntry> = {
+  id: ({ time = '' }) => time,
+  columns: [
+    sinceColumn,
+    ...historyColumns,
+    { title: 'CONTENTS', value: ({ contentsState = '' }) => contentsState },
+    { title: 'DIGEST', value: ({ digest = '' }) => digest, wide: true },
+  ],
+  empty: 'no history yet: an entry is added when the image is read and matched',
+}
+
+const summaryHistoryView: View<HistoryEntry> = {
+  id: ({ time = '' }) => time,
+  columns: [
+    sinceColumn,
+    ...historyColumns,
+    numberColumn('IMAGES', ({ imageCount }) => imageCount),
+    numberColumn('NOT READ', ({ unreadImageCount }) => unreadImageCount),
+  ],
+  empty: 'no history yet: an entry is added when an image with a tag is read and matched',
+}
+
+export const vulnsHistoryCommand = listCommand<HistoryEntry>({
   name: 'vulns-history',
-  summary: 'List the number of vulnerabilities of a tag over time, newest first',
-  parameters: referenceParameters,
-  options: [parentFilterOption],
-  notes:
-    'A row applies from its time until that of the row above. A row is added when the tag moves, or when advisories or VEX documents change what its image is affected by. Findings that do not affect the image do not count.',
+  summary: 'List the number of vulnerabilities of a tag, a repo or a group over time, newest first',
+  parameters: [{ ...referenceParameters[0], required: false }],
+  options: [parentFilterOption, repoOption],
+  notes: `Without a tag and --repo, it is the history of the organization or folder of --parent.
+
+A row applies from its time until that of the row above. A row is added when the tag moves, or when advisories or VEX documents change what its image is affected by; of a group, after some minutes. Findings that do not affect the image do not count. In a repo or group, a vulnerability counts once for all images with a tag.`,
   examples: [
     'berth images vulns-history my-org/app:1.0',
     'berth images vulns-history my-org/app:latest --limit 30',
-    'berth images vulns-history my-org/app:1.0 -o json',
+    'berth images vulns-history --repo my-org/app',
+    'berth images vulns-history --parent my-org -o json',
   ],
-  view: () => ({
-    id: ({ time = '' }) => time,
-    columns: [
-      { title: 'SINCE', kind: 'time', value: ({ time = '' }) => time },
-      ...historyColumns,
-      { title: 'CONTENTS', value: ({ contentsState }) => contentsState },
-      { title: 'DIGEST', value: ({ digest }) => digest, wide: true },
-    ],
-    empty: 'no history yet: an entry is added when the image is read and matched',
-  }),
+  view: (invocation) => (invocation.argument(0) === '' ? summaryHistoryView : tagHistoryView),
   async *items(invocation) {
     const client = await invocation.client()
-    const { uid, name: tag } = await findTag(invocation, invocation.argument(0))
+    const [reference, repo] = [invocation.argument(0), invocation.option('repo')]
+    if (reference === '') {
+      const uid =
+        repo === ''
+          ? await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+          : await resolveRepoUid(invocation, repo)
+      yield* client.findingSummaries.allFindingSummaryHistory({ uid })
+      return
+    }
+    if (repo !== '') throw new UsageError('specify a tag or --repo, not both')
+    const { uid, name: tag } = await findTag(invocation, reference)
     yield* client.findingSummaries.allTagFindingHistory({ uid: parentUid(uid), tag })
   },
 })

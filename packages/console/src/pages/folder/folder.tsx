@@ -34,6 +34,11 @@ export interface FolderTabProps {
 const tabs: TabParts<FolderTabProps> = [
   ['folders', 'Folders', Folders],
   ['repositories', 'Repositories', lazyPart(async () => (await import('./repositories.tsx')).Repositories)],
+  [
+    'vulnerabilities',
+    'Vulnerabilities',
+    lazyPart(async () => (await import('./vulnerabilities.tsx')).Vulnerabilities),
+  ],
   ['people', 'People', lazyPart(async () => (await import('./people.tsx')).People)],
   ['roles', 'Roles', lazyPart(async () => (await import('./roles.tsx')).Roles)],
   ['invites', 'Invites', lazyPart(async () => (await import('./invites.tsx')).Invites)],

@@ -5,10 +5,11 @@ import { repoUsageHistoryQuery } from '../../api/queries/organization.ts'
 import { everyTag, tagsQuery } from '../../api/queries/registry/tags.ts'
 import { Chart } from '../../components/chart.tsx'
 import { datesFrom } from '../../components/chart-data.ts'
+import { quoted } from '../../components/copy.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { Problem } from '../../components/problem.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
-import { FindingHistory } from '../contents/finding-history.tsx'
+import { FindingHistory, SummaryHistory } from '../contents/finding-history.tsx'
 import type { RepoTabProps } from './repo.tsx'
 
 const DAYS = 90
@@ -18,8 +19,19 @@ export function RepoActivity(props: RepoTabProps) {
   return (
     <>
       <PullsAndPushes {...props} />
+      <RepoFindings {...props} />
       <TagFindings {...props} />
     </>
+  )
+}
+
+/** The vulnerabilities of all tags over time. */
+function RepoFindings({ repo, path }: RepoTabProps) {
+  return (
+    <section aria-labelledby="repo-findings">
+      <h2 id="repo-findings">Vulnerabilities</h2>
+      <SummaryHistory uid={repo.value.uid} scope={`--repo ${quoted(path)}`} />
+    </section>
   )
 }
 

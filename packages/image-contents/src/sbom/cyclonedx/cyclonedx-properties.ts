@@ -1,5 +1,6 @@
 import type { Distribution, PackageOrigin } from '../../contents.ts'
 import { documentLimits } from '../../documents/document-limits.ts'
+import { parseTime } from '../../documents/document-time.ts'
 import { type JsonObject, looseObjectsIn, rawText, shown } from '../../documents/json-values.ts'
 import { layerDigest } from '../package-collector.ts'
 
@@ -11,6 +12,8 @@ interface ComponentProperties {
   readonly architecture: string
   readonly origin: PackageOrigin | undefined
   readonly distribution: Distribution
+  readonly built: Date | undefined
+  readonly endOfLife: Date | undefined
 }
 
 /** Properties that the writer adds where neither CycloneDX nor syft has a name. */
@@ -18,6 +21,9 @@ export const ownProperties = {
   architecture: 'berth:package:architecture',
   originName: 'berth:package:origin:name',
   originVersion: 'berth:package:origin:version',
+  /** RFC 3339. */
+  built: 'berth:package:built',
+  endOfLife: 'berth:package:endOfLife',
 } as const
 
 /** Properties of a report of vulnerabilities that the writer adds, of the document and of one vulnerability. */
@@ -62,6 +68,8 @@ export function propertiesOf(component: JsonObject): ComponentProperties {
       versionId: value(syftProperties.distributionVersion),
       name: value(syftProperties.distributionName),
     },
+    built: parseTime(value(ownProperties.built)),
+    endOfLife: parseTime(value(ownProperties.endOfLife)),
   }
 }
 

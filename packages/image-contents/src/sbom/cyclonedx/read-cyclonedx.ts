@@ -96,6 +96,8 @@ function listedPackage(component: JsonObject): ListedPackage {
     path: imagePath(properties.path || occurrence(component)),
     layer: properties.layer,
     countsByName: packageTypes.has(rawText(component, 'type')),
+    built: properties.built,
+    endOfLife: properties.endOfLife,
   }
 }
 

@@ -130,6 +130,8 @@ function listedPackage(element: JsonObject, reading: SpdxReading): ListedPackage
     path: imagePath(annotations.path || evidence.path),
     layer: annotations.layer || evidence.layer,
     countsByName: true,
+    built: timeIn(element, 'builtDate'),
+    endOfLife: timeIn(element, 'validUntilDate'),
   }
 }
 

@@ -119,6 +119,8 @@ function listedPackage(
     path: imagePath(shownText(file, 'name', sbomPathCharsMax)),
     layer: '',
     countsByName: true,
+    built: timeIn(element, 'builtTime'),
+    endOfLife: timeIn(element, 'validUntilTime'),
   }
 }
 

@@ -22,8 +22,8 @@ import { lockPackages } from './packages.ts'
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
-/** Version of the reader: images that an earlier one has read can be read again. */
-export const READER_VERSION = 1
+/** Version of the reader, raised when it finds other packages or facts than before: images that an earlier one read are read again. */
+export const READER_VERSION = 2
 
 type ImageReading = Extract<Reading, { readonly kind: 'image' }>
 

@@ -4,24 +4,26 @@ import {
   queueFindingHistory,
 } from '../../registry/manifests/finding-history-changes.ts'
 import { deleteRows } from '../../storage/bulk-rows.ts'
-import { type Db, inTransaction } from '../../storage/db.ts'
+import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import type { JobKind, JobLease } from '../../storage/jobs/job-leases.ts'
 import type { JobScheduler } from '../../storage/jobs/job-scheduler.ts'
 import { startQueueJob } from '../../storage/jobs/queue-job.ts'
 import type { FindingHistoryChangeRow } from '../../storage/schema/tables.ts'
 import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
 import type { FindingJobOptions } from '../finding-job.ts'
+import { recordScopeFindings, type ScopeKind, scopesOf } from './scope-findings.ts'
 import { recordTagFindings } from './tag-findings.ts'
 
 /**
- * Continues the history of the findings of tags. Changed images and packages queue the tags that have them. Tags wait for a short
- * time, so that each is counted once for many changes. One node works at a time, beside the one that matches packages.
+ * Continues the history of the findings of tags. Changed images and packages queue the tags that have them, and tags their repo and its
+ * groups. Each waits for a short time, so that it is counted once for many changes. One node works at a time, beside the one that matches
+ * packages.
  */
 
 export const findingHistoryJob: JobKind = { name: 'finding-history' }
 
 export interface FindingHistoryJobOptions extends FindingJobOptions {
-  /** From a change of a tag to its count. */
+  /** From a change of a tag, repo or group to its count; each has its own by default. */
   readonly delayMs?: number | undefined
 }
 
@@ -37,6 +39,8 @@ export function startFindingHistoryJob(options: FindingHistoryJobOptions): JobSc
 }
 
 const CHANGES_BATCH = 200
+/** Repos, and groups, whose images are counted before the next changes are looked at. */
+const SCOPES_BATCH = 10
 
 /** Reads the changes of a kind from before a time, the oldest first. */
 function readChanges(db: Db, kind: FindingHistoryKind, untilMs: number, size = CHANGES_BATCH) {
@@ -46,38 +50,62 @@ function readChanges(db: Db, kind: FindingHistoryKind, untilMs: number, size = C
   return runText<FindingHistoryChangeRow>(db, text, sql)
 }
 
-async function hasWork({ db, clock, delayMs = limits.findingHistoryDelayMs }: FindingHistoryJobOptions) {
+const kinds = ['image', 'package', 'tag', 'repo', 'group'] as const satisfies readonly FindingHistoryKind[]
+const scopeKinds = ['repo', 'group'] as const satisfies readonly ScopeKind[]
+
+/** Changes of a kind from before the returned time are due. Counting a group reads all images in it: it waits longer. */
+function dueUntilMs(nowMs: number, kind: FindingHistoryKind, delayMs: number | undefined): number {
+  switch (kind) {
+    case 'image':
+    case 'package':
+      return nowMs
+    case 'tag':
+    case 'repo':
+      return nowMs - (delayMs ?? limits.findingHistoryDelayMs)
+    case 'group':
+      return nowMs - (delayMs ?? limits.findingHistoryGroupDelayMs)
+  }
+}
+
+async function hasWork({ db, clock, delayMs }: FindingHistoryJobOptions) {
   const nowMs = clock()
-  for (const [kind, untilMs] of [
-    ['image', nowMs],
-    ['package', nowMs],
-    ['tag', nowMs - delayMs],
-  ] as const)
-    if ((await readChanges(db, kind, untilMs, 1)).length > 0) return true
+  for (const kind of kinds)
+    if ((await readChanges(db, kind, dueUntilMs(nowMs, kind, delayMs), 1)).length > 0) return true
   return false
 }
 
 async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): Promise<void> {
-  const { db, clock, delayMs = limits.findingHistoryDelayMs } = options
+  const { db, clock, delayMs } = options
   const startMs = clock()
+  const readDue = (kind: FindingHistoryKind, size?: number) =>
+    readChanges(db, kind, dueUntilMs(startMs, kind, delayMs), size)
   for (;;) {
-    const images = await readChanges(db, 'image', startMs)
-    const packages = await readChanges(db, 'package', startMs)
+    const images = await readDue('image')
+    const packages = await readDue('package')
     for (const [root, its] of Map.groupBy(images, (row) => row.root))
       await queueTagsOfImages(db, lease, root, subjectsOf(its).map(Number), startMs)
     for (const [root, its] of Map.groupBy(packages, (row) => row.root))
       await queueTagsOfPackages(db, lease, root, subjectsOf(its).map(Number), startMs)
-    const tags = await readChanges(db, 'tag', startMs - delayMs)
-    const waiting = await recordTags(options, lease, tags)
-    const done = [...images, ...packages, ...tags]
+    const tags = await readDue('tag')
+    const scopes: FindingHistoryChangeRow[] = []
+    // Tags first: a repo is counted with the tags that are queued before it.
+    if (tags.length === 0) for (const kind of scopeKinds) scopes.push(...(await readDue(kind, SCOPES_BATCH)))
+    const waiting = await record(options, lease, [...tags, ...scopes])
+    const done = [...images, ...packages, ...tags, ...scopes]
     if (done.length === 0) return
     await inTransaction(db, async (tx) => {
       await lease.renew(tx)
       // What changed again meanwhile has another revision and stays.
       await deleteRows(db, tx, 'finding_history_changes', done)
       // Later than the start: this run ends.
-      for (const [root, its] of Map.groupBy(waiting, (row) => row.root))
-        await queueFindingHistory(db, tx, root, 'tag', subjectsOf(its), startMs + 1)
+      for (const { root, kind, subject } of waiting)
+        await queueFindingHistory(db, tx, root, kind as FindingHistoryKind, [subject], startMs + 1)
+      const recorded = tags.filter((tag) => !waiting.includes(tag))
+      for (const [root, its] of Map.groupBy(recorded, (row) => row.root)) {
+        const changed = scopesOf(subjectsOf(its))
+        for (const kind of scopeKinds)
+          await queueFindingHistory(db, tx, root, kind, changed[kind], startMs + 1)
+      }
     })
   }
 }
@@ -85,8 +113,8 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
 const subjectsOf = (changes: readonly FindingHistoryChangeRow[]): string[] =>
   changes.map(({ subject }) => subject)
 
-/** Records what tags have. Returns those whose packages are not matched yet. */
-async function recordTags(
+/** Records what tags, repos and groups have. Returns those whose packages are not matched yet. */
+async function record(
   { db, clock }: FindingHistoryJobOptions,
   lease: JobLease,
   changes: readonly FindingHistoryChangeRow[],
@@ -94,7 +122,12 @@ async function recordTags(
   const waiting: FindingHistoryChangeRow[] = []
   for (const change of changes) {
     lease.signal.throwIfAborted()
-    const isKnown = await recordTagFindings({ db, clock, check: (tx) => lease.renew(tx) }, change.subject)
+    const options = { db, clock, check: (tx: Tx) => lease.renew(tx) }
+    const { kind, subject } = change
+    const isKnown =
+      kind === 'tag'
+        ? await recordTagFindings(options, subject)
+        : await recordScopeFindings(options, kind as ScopeKind, subject)
     if (!isKnown) waiting.push(change)
   }
   return waiting

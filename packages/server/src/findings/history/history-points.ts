@@ -1,12 +1,13 @@
 import { DAY_MS, limits } from '../../config/limits.ts'
 
-/** Which points the history of a tag keeps. */
+/** Which points a history keeps. */
 
 /**
  * Returns the points to delete, of the times of all points, the latest first: older ones than the history is long, all but the last one of
  * a day if it is not recent, and the oldest ones above the maximum. The last point before the history starts stays: it applies at the start.
+ * `spacingMs`: of recent points, only the last one of each such time stays; 0: all.
  */
-export function expiredPoints(timesMs: readonly number[], nowMs: number): number[] {
+export function expiredPoints(timesMs: readonly number[], nowMs: number, spacingMs = 0): number[] {
   const { findingHistoryDays, findingHistoryDetailDays, findingHistoryPointsMax } = limits
   const fromMs = nowMs - findingHistoryDays * DAY_MS
   const detailFromMs = nowMs - findingHistoryDetailDays * DAY_MS
@@ -17,9 +18,9 @@ export function expiredPoints(timesMs: readonly number[], nowMs: number): number
       kept++
       return false
     }
-    const isOfSameDay = Math.floor(next / DAY_MS) === Math.floor(timeMs / DAY_MS)
-    const isExpired =
-      kept >= findingHistoryPointsMax || next <= fromMs || (timeMs < detailFromMs && isOfSameDay)
+    const periodMs = timeMs < detailFromMs ? DAY_MS : spacingMs
+    const isOfSamePeriod = periodMs > 0 && Math.floor(next / periodMs) === Math.floor(timeMs / periodMs)
+    const isExpired = kept >= findingHistoryPointsMax || next <= fromMs || isOfSamePeriod
     if (!isExpired) kept++
     return isExpired
   })

@@ -1,6 +1,8 @@
 import {
   FindingSummariesService,
+  FindingSummaryHistoryEntrySchema,
   FindingSummarySchema,
+  ListFindingSummaryHistoryResponseSchema,
   ListRepoFindingSummariesResponseSchema,
   ListTagFindingHistoryResponseSchema,
   ListTagFindingSummariesResponseSchema,
@@ -19,10 +21,15 @@ import { type Call, implement } from '../../pipeline/call.ts'
 import { requireRepo } from '../../registry/resources/parent-repo.ts'
 import { TAG_TYPE } from '../../registry/resources/tags.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
-import { findUid } from '../../storage/resource-rows.ts'
-import type { TagFindingsRow } from '../../storage/schema/tables.ts'
+import { findUid, readResource } from '../../storage/resource-rows.ts'
+import type {
+  ScopeFindingsRow,
+  SeverityColumns,
+  Tables,
+  TagFindingsRow,
+} from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { countTagFindings, readTagFindings } from '../history/tag-findings.ts'
+import { countPoints, type HistoryTable, readPoints } from '../history/history-rows.ts'
 import { readFindingSummary, readRepoPage, readTagPage } from '../storage/finding-summaries.ts'
 import {
   affecting,
@@ -53,7 +60,7 @@ function checkCount(values: readonly string[], field: string): FieldViolation | 
   return { field, description: `must be at most ${limits.findingSummariesMax} (findingSummariesMax)` }
 }
 
-/** Counts of the vulnerabilities of groups, repos and tags. */
+/** Counts of the vulnerabilities of groups, repos and tags, and their history. */
 export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>) {
   /** Reads a page by a key of its rows. */
   async function page<Row, Message>(
@@ -88,6 +95,27 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
           ? ''
           : pageTokens.issue({ after: [keyOf(last)], skip: 0, skipped: 0 }, listKey),
     }
+  }
+
+  /** Reads a page of the history of a tag, repo or group. */
+  async function historyPage<T extends HistoryTable, Message>(
+    call: Call,
+    request: PageRequest,
+    table: T,
+    uid: string,
+    toMessage: (row: Tables[T]) => Message,
+  ) {
+    const { items, nextPageToken } = await page(call, request, JSON.stringify([table, uid]), {
+      sizeOf: effectivePageSize,
+      read: ({ after, size }) =>
+        readPoints(db, table, uid, {
+          beforeMs: after === '' ? Number.MAX_SAFE_INTEGER : Number(after),
+          size,
+        }),
+      keyOf: ({ time_ms }) => String(time_ms),
+      toMessage: async (row) => toMessage(row),
+    })
+    return { items, nextPageToken, totalCount: BigInt(await countPoints(db, table, uid)) }
   }
 
   async function summarize(uid: string) {
@@ -169,35 +197,44 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
       await requireRepo(db, repo)
       const tag = await findUid(db, 'tags', { root: rootOf(repo), parent: repo, name })
       if (tag === undefined) throw notFound(TAG_TYPE, `${repo}:${name}`)
-      const { items, nextPageToken } = await page(call, request, JSON.stringify(['history', tag]), {
-        sizeOf: effectivePageSize,
-        read: ({ after, size }) =>
-          readTagFindings(db, tag, {
-            beforeMs: after === '' ? Number.MAX_SAFE_INTEGER : Number(after),
-            size,
-          }),
-        keyOf: ({ time_ms }) => String(time_ms),
-        toMessage: async (row) => toHistoryEntry(row),
-      })
-      return create(ListTagFindingHistoryResponseSchema, {
-        tagFindingHistoryEntries: items,
-        nextPageToken,
-        totalCount: BigInt(await countTagFindings(db, tag)),
-      })
+      const { items, ...rest } = await historyPage(call, request, 'tag_findings', tag, toTagEntry)
+      return create(ListTagFindingHistoryResponseSchema, { tagFindingHistoryEntries: items, ...rest })
+    },
+
+    async listFindingSummaryHistory(request, call) {
+      const { scope } = requireScope(call)
+      if ((await readResource(db, 'groups', scope)) === undefined) await requireRepo(db, scope)
+      const { items, ...rest } = await historyPage(call, request, 'scope_findings', scope, toScopeEntry)
+      return create(ListFindingSummaryHistoryResponseSchema, { findingSummaryHistoryEntries: items, ...rest })
     },
   })
 }
 
-function toHistoryEntry(row: TagFindingsRow) {
+function toTagEntry(row: TagFindingsRow) {
   return create(TagFindingHistoryEntrySchema, {
     time: timestampOf(Number(row.time_ms)),
     digest: row.digest,
     contentsState: row.state,
+    ...severityFields(row),
+  })
+}
+
+function toScopeEntry(row: ScopeFindingsRow) {
+  return create(FindingSummaryHistoryEntrySchema, {
+    time: timestampOf(Number(row.time_ms)),
+    imageCount: BigInt(row.images),
+    unreadImageCount: BigInt(row.unread_images),
+    ...severityFields(row),
+  })
+}
+
+function severityFields(row: SeverityColumns) {
+  return {
     critical: BigInt(row.critical),
     high: BigInt(row.high),
     medium: BigInt(row.medium),
     low: BigInt(row.low),
     none: BigInt(row.none),
     unknown: BigInt(row.unknown),
-  })
+  }
 }

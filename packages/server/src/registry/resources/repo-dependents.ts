@@ -11,6 +11,7 @@ export async function deleteRepoDependents(tx: Tx, repo: string): Promise<void> 
     await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('parent', '=', repo).execute()
   for (const table of ['repo_usage_days', 'image_signatures'] as const)
     await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('repo', '=', repo).execute()
+  await tx.deleteFrom('scope_findings').where('root', '=', rootOf(repo)).where('scope', '=', repo).execute()
   await deleteJobRuns(tx, repo)
 }
 

@@ -178,7 +178,7 @@ export function reposService(store: Store, options: RepoOptions) {
       ...repos,
       async beforeDelete(tx, { uid }, call) {
         await requireMayFreePath(tx, authorizationOf(call).grants, uid, 'deleting')
-        if (!(await removeImmutableTags(store.db, tx, uid)))
+        if (!(await removeImmutableTags(store, tx, uid)))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${uid} still contains tags`)
         await deleteRepoDependents(tx, uid)
         await deleteRepoImages(store, tx, uid)

@@ -200,6 +200,7 @@ export async function removeTag(
   await queueSignedImages(db, tx, parent, { tags: [name] })
   await deleteHistory(tx, uid)
   await deleteResource(db, tx, 'tags', uid)
+  await queueFindingHistory(db, tx, rootOf(uid), 'tag', [uid], clock())
 }
 
 function checkContent({ digest, bundles }: Tag, mayBeEmpty: boolean): (FieldViolation | undefined)[] {
@@ -282,7 +283,11 @@ const TAGS_PER_STATEMENT = 500
  * Deletes the immutable tags of a repo, which could not be deleted before it. Returns false if other tags are left: then the transaction
  * must not commit.
  */
-export async function removeImmutableTags(db: Db, tx: Tx, repo: string): Promise<boolean> {
+export async function removeImmutableTags(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  tx: Tx,
+  repo: string,
+): Promise<boolean> {
   const policy = await findPolicy(tx, repo)
   for (;;) {
     const tags = await tx
@@ -298,5 +303,7 @@ export async function removeImmutableTags(db: Db, tx: Tx, repo: string): Promise
       await deleteHistory(tx, uid)
       await deleteResource(db, tx, 'tags', uid)
     }
+    const uids = tags.map(({ uid }) => uid)
+    await queueFindingHistory(db, tx, rootOf(repo), 'tag', uids, clock())
   }
 }

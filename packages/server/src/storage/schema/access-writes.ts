@@ -78,6 +78,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   vulnerability_facts: none,
   finding_changes: none,
   tag_findings: none,
+  scope_findings: none,
   finding_history_changes: none,
   uploads: none,
   jobs: none,

@@ -31,6 +31,7 @@ import * as imageReports from '../migrations/0032-image-reports.ts'
 import * as findingHistory from '../migrations/0033-finding-history.ts'
 import * as jobRuns from '../migrations/0034-job-runs.ts'
 import * as cveFacts from '../migrations/0035-cve-facts.ts'
+import * as findingSummaryHistory from '../migrations/0036-finding-summary-history.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -63,6 +64,7 @@ export const migrations = {
   '0033-finding-history': findingHistory,
   '0034-job-runs': jobRuns,
   '0035-cve-facts': cveFacts,
+  '0036-finding-summary-history': findingSummaryHistory,
 }
 
 /**

@@ -65,6 +65,8 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   vulnerability_facts: ownedByOrganization,
   finding_changes: ownedByOrganization,
   tag_findings: { ownerTable: 'tags', column: 'tag' },
+  // Of a repo or of a group.
+  scope_findings: ownedByOrganization,
   finding_history_changes: ownedByOrganization,
   repo_blobs: ownedByRepo('repo'),
   policies: ownedByGroup('parent'),

@@ -674,7 +674,7 @@ export interface ManifestContentsRow {
   /** Distinct packages, of the last reading that succeeded, which stays while the manifest is read again. */
   packages: number
   problems: number
-  /** Version of the reader. */
+  /** Version of the reader of the last reading, which may have failed. */
   reader: number
   /** Readings since it became due that failed. */
   attempts: number
@@ -812,12 +812,23 @@ export interface TagFindingsRow extends SeverityColumns {
   state: string
 }
 
+/** Different vulnerabilities in the tagged images of a repo or group from a time until the next row (ADR 78). */
+export interface ScopeFindingsRow extends SeverityColumns {
+  root: string
+  /** uid. */
+  scope: string
+  time_ms: number
+  images: number
+  /** Of these, those whose contents are not known. */
+  unread_images: number
+}
+
 /** Something whose findings may have changed: the history of what has them is continued. */
 export interface FindingHistoryChangeRow {
   root: string
-  /** `image`, `package` or `tag`. */
+  /** `image`, `package`, `tag`, `repo` or `group`. */
   kind: string
-  /** The `id` of contents or of a package; the uid of a tag. */
+  /** The `id` of contents or of a package; the uid of others. */
   subject: string
   /** Time of the first change. */
   changed_ms: number
@@ -1240,6 +1251,7 @@ export interface Tables {
   vulnerability_facts: VulnerabilityFactsRow
   finding_changes: FindingChangeRow
   tag_findings: TagFindingsRow
+  scope_findings: ScopeFindingsRow
   finding_history_changes: FindingHistoryChangeRow
   uploads: UploadRow
   jobs: JobRow

@@ -81,6 +81,8 @@ export function imageContentsHandlers(
             purl: one.purl,
             originPurl: reader.originPurl(one),
             license: one.license,
+            ...(one.endOfLifeMs !== undefined && { eolDate: timestampOf(one.endOfLifeMs) }),
+            ...(one.builtMs !== undefined && { buildTimestamp: timestampOf(one.builtMs) }),
           })),
         })
       }

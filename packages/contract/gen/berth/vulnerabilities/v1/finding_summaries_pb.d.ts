@@ -452,6 +452,152 @@ export declare type ListTagFindingHistoryResponse = Message<"berth.vulnerabiliti
 export declare const ListTagFindingHistoryResponseSchema: GenMessage<ListTagFindingHistoryResponse>;
 
 /**
+ * Numbers of vulnerabilities in a group, a folder or a repo from a time on. As in its summary, a vulnerability counts
+ * once for each state that packages have; the state NOT_AFFECTED does not count.
+ *
+ * @generated from message berth.vulnerabilities.v1.FindingSummaryHistoryEntry
+ */
+export declare type FindingSummaryHistoryEntry = Message<"berth.vulnerabilities.v1.FindingSummaryHistoryEntry"> & {
+  /**
+   * Time from which the numbers apply, until the time of the next entry.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Number of images with a tag. Each image of an index counts.
+   *
+   * @generated from field: int64 image_count = 2;
+   */
+  imageCount: bigint;
+
+  /**
+   * Number of these images whose contents were not known. Their vulnerabilities are not counted.
+   *
+   * @generated from field: int64 unread_image_count = 3;
+   */
+  unreadImageCount: bigint;
+
+  /**
+   * Number of vulnerabilities of severity CRITICAL.
+   *
+   * @generated from field: int64 critical = 4;
+   */
+  critical: bigint;
+
+  /**
+   * Number of vulnerabilities of severity HIGH.
+   *
+   * @generated from field: int64 high = 5;
+   */
+  high: bigint;
+
+  /**
+   * Number of vulnerabilities of severity MEDIUM.
+   *
+   * @generated from field: int64 medium = 6;
+   */
+  medium: bigint;
+
+  /**
+   * Number of vulnerabilities of severity LOW.
+   *
+   * @generated from field: int64 low = 7;
+   */
+  low: bigint;
+
+  /**
+   * Number of vulnerabilities of severity NONE.
+   *
+   * @generated from field: int64 none = 8;
+   */
+  none: bigint;
+
+  /**
+   * Number of vulnerabilities of severity UNKNOWN.
+   *
+   * @generated from field: int64 unknown = 9;
+   */
+  unknown: bigint;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.FindingSummaryHistoryEntry.
+ * Use `create(FindingSummaryHistoryEntrySchema)` to create a new message.
+ */
+export declare const FindingSummaryHistoryEntrySchema: GenMessage<FindingSummaryHistoryEntry>;
+
+/**
+ * Request message for ListFindingSummaryHistory.
+ *
+ * @generated from message berth.vulnerabilities.v1.ListFindingSummaryHistoryRequest
+ */
+export declare type ListFindingSummaryHistoryRequest = Message<"berth.vulnerabilities.v1.ListFindingSummaryHistoryRequest"> & {
+  /**
+   * UID of the group, folder or repo.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.ListFindingSummaryHistoryRequest.
+ * Use `create(ListFindingSummaryHistoryRequestSchema)` to create a new message.
+ */
+export declare const ListFindingSummaryHistoryRequestSchema: GenMessage<ListFindingSummaryHistoryRequest>;
+
+/**
+ * Response message for ListFindingSummaryHistory.
+ *
+ * @generated from message berth.vulnerabilities.v1.ListFindingSummaryHistoryResponse
+ */
+export declare type ListFindingSummaryHistoryResponse = Message<"berth.vulnerabilities.v1.ListFindingSummaryHistoryResponse"> & {
+  /**
+   * Results of this page.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.FindingSummaryHistoryEntry finding_summary_history_entries = 1;
+   */
+  findingSummaryHistoryEntries: FindingSummaryHistoryEntry[];
+
+  /**
+   * Token for the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total_count = 3;
+   */
+  totalCount: bigint;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.ListFindingSummaryHistoryResponse.
+ * Use `create(ListFindingSummaryHistoryResponseSchema)` to create a new message.
+ */
+export declare const ListFindingSummaryHistoryResponseSchema: GenMessage<ListFindingSummaryHistoryResponse>;
+
+/**
  * Counts the vulnerabilities of groups, repos and tags: of the images that have a tag, by themselves or in an
  * index. Other images can be pulled by digest only, and do not count.
  *
@@ -502,6 +648,19 @@ export declare const FindingSummariesService: GenService<{
     methodKind: "unary";
     input: typeof ListTagFindingHistoryRequestSchema;
     output: typeof ListTagFindingHistoryResponseSchema;
+  },
+  /**
+   * Lists how many vulnerabilities a group, a folder or a repo had over time, latest first: each entry applies until
+   * the next one. An entry of a repo is added about 20 seconds after the findings of its tags changed, that of a group
+   * about 10 minutes after. Of each hour, only the last entry is kept, and of a day more than 7 days ago, the last of
+   * this day; entries of more than 400 days ago are deleted. Fails with NOT_FOUND if there is no such group or repo.
+   *
+   * @generated from rpc berth.vulnerabilities.v1.FindingSummariesService.ListFindingSummaryHistory
+   */
+  listFindingSummaryHistory: {
+    methodKind: "unary";
+    input: typeof ListFindingSummaryHistoryRequestSchema;
+    output: typeof ListFindingSummaryHistoryResponseSchema;
   },
 }>;
 

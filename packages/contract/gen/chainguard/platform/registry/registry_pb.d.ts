@@ -2231,6 +2231,21 @@ export declare type PkgMetadata = Message<"chainguard.platform.registry.PkgMetad
   originPurl: string;
 
   /**
+   * End of life: that of the distribution, as `SUPPORT_END` in its `os-release` has it, or that in the SBOM of the
+   * image. Unset if it is unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp eol_date = 3;
+   */
+  eolDate?: Timestamp | undefined;
+
+  /**
+   * Time of the build, from the database of apk or rpm, or the SBOM of the image. Unset if it is unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp build_timestamp = 4;
+   */
+  buildTimestamp?: Timestamp | undefined;
+
+  /**
    * License. Empty if it is unknown.
    *
    * @generated from field: string license = 5;
