@@ -53,6 +53,24 @@ interface Plan {
   readonly budget: ReadBudget
 }
 
+/** Returns an image; for a platform, that of an index. Throws a TransferError if the index does not have it. */
+export async function readImage(
+  from: ImageStore,
+  reference: string,
+  platform: Platform | undefined,
+): Promise<Manifest> {
+  const manifest = await from.getManifest(reference)
+  if (platform === undefined || !isIndex(manifest)) return manifest
+  const found = selectPlatform(manifest.manifests, platform)
+  if (found !== undefined) return from.getManifest(found.digest)
+  const has = manifest.manifests.flatMap((entry) => (entry.platform ? [formatPlatform(entry.platform)] : []))
+  throw new TransferError(
+    'missing',
+    from.name,
+    `the image has no platform ${formatPlatform(platform)}; available: ${has.join(', ') || 'none'}`,
+  )
+}
+
 export class ImageCopy {
   readonly counts: CopyCounts = {
     manifests: 0,
@@ -75,8 +93,7 @@ export class ImageCopy {
   /** Copies one image and returns its digest. `tag`: its tag at the destination; undefined for none. */
   async copy(reference: string, tag: string | undefined): Promise<string> {
     const { from, to, platform, referrers } = this.#options
-    const named = await from.getManifest(reference)
-    const root = platform === undefined ? named : await this.#onlyFor(named, platform)
+    const root = await readImage(from, reference, platform)
     const isThere = tag !== undefined && (await this.#findDigest(tag)) === root.digest
     if (isThere && !referrers) {
       this.counts.manifestsThere += 1
@@ -88,19 +105,6 @@ export class ImageCopy {
     else if (!isThere) await to.putManifest(root, tag)
     if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
     return root.digest
-  }
-
-  async #onlyFor(manifest: Manifest, wanted: Platform): Promise<Manifest> {
-    const { from } = this.#options
-    if (!isIndex(manifest)) return manifest
-    const found = selectPlatform(manifest.manifests, wanted)
-    if (found !== undefined) return from.getManifest(found.digest)
-    const has = manifest.manifests.flatMap(({ platform }) => (platform ? [formatPlatform(platform)] : []))
-    throw new TransferError(
-      'missing',
-      from.name,
-      `the image has no platform ${formatPlatform(wanted)}; available: ${has.join(', ') || 'none'}`,
-    )
   }
 
   /** Copies the content of a manifest, then the manifest under its digest. Returns the digests of all its manifests. */
