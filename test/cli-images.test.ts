@@ -134,7 +134,12 @@ describe('berth images', () => {
     assert.deepEqual([one.digest, one.tags, one.manifests], [shared[1]?.digest, ['arm'], 0])
     assert.equal(await copyEvents(), before + 1)
     await refused(1, /no platform linux\/s390x/, 'copy', `${repo}:1.0`, target, '--platform', 'linux/s390x')
-    // A tag that points elsewhere is moved, as it always was, and an immutable one is not.
+    // A tag that points elsewhere is moved on request only, by the server and by the client, and an immutable one never.
+    const keep = [`${repo}:1.0`, `${target}:arm`, '--keep-tags']
+    await refused(1, /tag arm of the destination points to sha256:/, 'copy', ...keep)
+    const layout = join(temporaryDirectory(cleanup), 'layout')
+    await images('pull', `${repo}:1.0`, layout)
+    await refused(1, /tag arm of \S+ points to sha256:\w+ and is kept/, 'push', layout, ...keep.slice(1))
     const moved = await json('copy', `${repo}:1.0`, `${target}:arm`)
     assert.equal(moved.digest, index.digest)
     await images('policy', 'set', target, '--immutable', 'a*')

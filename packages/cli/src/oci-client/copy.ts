@@ -22,6 +22,8 @@ export interface CopyOptions {
   readonly platform?: Platform
   /** Also copy referrers, such as signatures and SBOMs, recursively. */
   readonly referrers: boolean
+  /** Fail if a tag of the destination points to another image. */
+  readonly keepTags: boolean
   readonly progress: CopyProgress
 }
 
@@ -94,7 +96,7 @@ export class ImageCopy {
   async copy(reference: string, tag: string | undefined): Promise<string> {
     const { from, to, platform, referrers } = this.#options
     const root = await readImage(from, reference, platform)
-    const isThere = tag !== undefined && (await this.#findDigest(tag)) === root.digest
+    const isThere = tag !== undefined && (await this.#hasTag(tag, root.digest))
     if (isThere && !referrers) {
       this.counts.manifestsThere += 1
       return root.digest
@@ -156,6 +158,14 @@ export class ImageCopy {
     }
   }
 
+  /** Returns whether a tag points to a digest. Throws a TransferError for one that points elsewhere and is kept. */
+  async #hasTag(tag: string, digest: string): Promise<boolean> {
+    const { to, keepTags } = this.#options
+    const current = await this.#findDigest(tag)
+    if (!keepTags || current === undefined || current === digest) return current === digest
+    throw new TransferError('refused', to.name, `tag ${tag} of ${to.name} points to ${current} and is kept`)
+  }
+
   async #copyReferrers(subject: string, depth: number): Promise<void> {
     const { from, to } = this.#options
     if (depth > DEPTH_MAX) return
@@ -167,7 +177,7 @@ export class ImageCopy {
     }
     for await (const { tag, manifest } of listTaggedReferrers(from, subject)) {
       await this.#copyTree(manifest)
-      if ((await this.#findDigest(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
+      if (!(await this.#hasTag(tag, manifest.digest))) await to.putManifest(manifest, tag)
       this.counts.referrers += 1
     }
   }

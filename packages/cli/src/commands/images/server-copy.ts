@@ -1,7 +1,7 @@
 import type { BerthError, CopyImageResponse } from '@berth/client/berth.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
 import { isNotFound, resolveRepoUid } from '../../invocation/resource-lookup.ts'
-import type { CopyCounts } from '../../oci-client/copy.ts'
+import type { CopyCounts, CopyOptions } from '../../oci-client/copy.ts'
 import { NotSignedIn } from '../../session/access-token.ts'
 import type { ImageLocation } from './image-location.ts'
 
@@ -21,7 +21,7 @@ const UNAUTHENTICATED = 16
 export function createServerCopy(
   invocation: Invocation,
   [from, to]: readonly [ImageLocation, ImageLocation],
-  { referrers, signal }: { readonly referrers: boolean; readonly signal: AbortSignal },
+  { referrers, keepTags, signal }: Pick<CopyOptions, 'referrers' | 'keepTags' | 'signal'>,
 ): ServerCopy {
   let uids: readonly [string, string] | undefined
   let isPossible = from.platformRepo !== undefined && to.platformRepo !== undefined
@@ -34,7 +34,7 @@ export function createServerCopy(
       uids ??= [await resolve(from), await resolve(to)]
       const [sourceUid, uid] = uids
       return await client.imageCopies.copyImage(
-        { uid, sourceUid, reference, tag, includeReferrers: referrers, overwrite: true },
+        { uid, sourceUid, reference, tag, includeReferrers: referrers, overwrite: !keepTags },
         { signal },
       )
     } catch (error) {

@@ -59,6 +59,7 @@ const resultView: View<CopyResult> = {
 const copyOptions: readonly OptionDeclaration[] = [
   platformOption,
   { flags: '--referrers', summary: 'also copy signatures, SBOMs and other referrers' },
+  { flags: '--keep-tags', summary: 'fail if a tag of the destination points to another image' },
   {
     flags: '--jobs <count>',
     summary: `number of layers to copy in parallel (1-${JOBS_MAX})`,
@@ -88,7 +89,7 @@ function createCopy(
   if (!Number.isInteger(jobs) || jobs < 1 || jobs > JOBS_MAX)
     throw new UsageError(`--jobs must be a number from 1 to ${JOBS_MAX}`)
   const platform = readPlatform(invocation)
-  const referrers = invocation.flag('referrers')
+  const [referrers, keepTags] = [invocation.flag('referrers'), invocation.flag('keepTags')]
   const byClient = new ImageCopy({
     from: from.store,
     to: to.store,
@@ -96,9 +97,10 @@ function createCopy(
     jobs,
     ...(platform !== undefined && { platform }),
     referrers,
+    keepTags,
     progress: createTransferProgress(invocation.output),
   })
-  const byServer = createServerCopy(invocation, [from, to], { referrers, signal })
+  const byServer = createServerCopy(invocation, [from, to], { referrers, keepTags, signal })
   const { counts } = byClient
   const copy = async (reference: string, tag: string | undefined) => {
     // The server copies what a digest or tag is; the client knows how to find a platform.
