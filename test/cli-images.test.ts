@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { createOrganization } from './support/api/tenant.ts'
 import { type CommandLine, commandLine } from './support/cli/command-line.ts'
@@ -98,6 +99,68 @@ describe('berth images', () => {
     assert.equal(sizes[2].size, described.size)
     await refused(2, /has no image for linux\/s390x/, 'digest', `${repo}:1`, '--platform', 'linux/s390x')
     await refused(2, /--platform must have a form such as/, 'digest', `${repo}:1`, '--platform', 'Linux')
+  })
+
+  test('the server copies between its own repos; the client copies what it cannot', async () => {
+    const { db } = berth.berth.installation.store
+    const copyEvents = async () => {
+      const rows = await db.kysely.selectFrom('audit_events').select('method').execute()
+      return rows.filter(({ method }) => method === 'berth.registry.v1.ImageCopiesService/CopyImage').length
+    }
+    const [repo, target] = [name(), name()]
+    const shared = [testImage(), testImage({}, { architecture: 'arm64' })]
+    for (const image of shared) await pushImage(client, repo, image)
+    const manifests = shared.map(({ descriptor }, at) => ({
+      ...descriptor,
+      platform: { os: 'linux', architecture: ['amd64', 'arm64'][at] },
+    }))
+    const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests })
+    for (const tag of ['1.0', '1.1']) await putManifest(client, repo, tag, index)
+    const sbom = testImage({ subject: index.descriptor, artifactType: 'application/x.sbom' })
+    await pushImage(client, repo, sbom)
+
+    // The destination does not exist: the client copies the first tag and creates it.
+    const first = await json('copy', repo, target, '--all-tags', '--referrers')
+    assert.deepEqual([first.tags, first.digest, first.blobs], [['1.0', '1.1'], index.digest, 0])
+    const before = await copyEvents()
+    assert.equal(before, 1)
+    const again = await json('copy', repo, target, '--all-tags', '--referrers')
+    assert.deepEqual([again.manifests, again.blobs, again.blobsMounted, again.bytes], [0, 0, 0, 0])
+    assert.equal(await copyEvents(), before)
+
+    // By name with the host, for one platform, to another tag.
+    const arm = ['--platform', 'linux/arm64']
+    const one = await json('copy', `${hostOf(berth)}/${repo}:1.0`, `${target}:arm`, ...arm)
+    assert.deepEqual([one.digest, one.tags, one.manifests], [shared[1]?.digest, ['arm'], 0])
+    assert.equal(await copyEvents(), before + 1)
+    await refused(1, /no platform linux\/s390x/, 'copy', `${repo}:1.0`, target, '--platform', 'linux/s390x')
+    // A tag that points elsewhere is moved on request only, by the server and by the client, and an immutable one never.
+    const keep = [`${repo}:1.0`, `${target}:arm`, '--keep-tags']
+    await refused(1, /tag arm of the destination points to sha256:/, 'copy', ...keep)
+    const layout = join(temporaryDirectory(cleanup), 'layout')
+    await images('pull', `${repo}:1.0`, layout)
+    await refused(1, /tag arm of \S+ points to sha256:\w+ and is kept/, 'push', layout, ...keep.slice(1))
+    const moved = await json('copy', `${repo}:1.0`, `${target}:arm`)
+    assert.equal(moved.digest, index.digest)
+    await images('policy', 'set', target, '--immutable', 'a*')
+    await refused(
+      1,
+      /tag arm of repo \S+ is immutable/,
+      'copy',
+      `${repo}@${shared[0]?.digest}`,
+      `${target}:arm`,
+    )
+
+    // More manifests than the server copies in one call.
+    const content = JSON.parse(sbom.manifest.toString())
+    for (let at = 0; at < limits.copiedManifestsMax; at += 1) {
+      const more = imageFromManifest({ ...content, mediaType: types.image, annotations: { at: String(at) } })
+      assert.equal((await putManifest(client, repo, more.digest, more)).status, 201)
+    }
+    const events = await copyEvents()
+    const large = await json('copy', `${repo}:1.0`, `${target}:large`, '--referrers')
+    assert.deepEqual([large.digest, large.manifests], [index.digest, limits.copiedManifestsMax])
+    assert.equal(await copyEvents(), events)
   })
 
   test('a folder is published with its repos, and unpublished', async () => {

@@ -85,9 +85,14 @@ async function stage(berth: TestBerth, organization: Organization, admin: Api, o
     const { uid, digest } = await pushTag(berth, organization)
     stands.push([uidOfExample(operation), uid], [String(bodyOf(operation)?.['digest']), digest])
   }
+  if (operationId === 'CopyImage') {
+    const { uid } = await pushTag(berth, organization)
+    stands.push([uidOfExample(operation), parentOf(uid)])
+    stands.push([JSON.stringify(bodyOf(operation)?.['reference']), '"latest"'])
+  }
   if (operationId === 'ReadImageAgain')
     stands.push([uidOfExample(operation), parentOf((await pushTag(berth, organization)).uid)])
-  /** Kinds that exist; tags need a manifest, which only MoveTag names. */
+  /** Kinds that exist; tags need a manifest, which few operations name. */
   const stood = new Set(['Tag', 'AdvisoryFeed', 'AccountAssociation'])
   const stand = async (kind: string, path: string, body: object, caller = api) => {
     stood.add(kind)

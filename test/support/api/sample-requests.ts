@@ -296,6 +296,7 @@ export async function createTenant(
     'Manifests.GetManifest': () => ({ uid: repo, digest }),
     'Manifests.DeleteManifest': () => ({ uid: repo, digest }),
     'Referrers.ListReferrers': () => ({ uid: repo, digest }),
+    'ImageCopies.CopyImage': () => ({ uid: repo, sourceUid: repo, reference: digest }),
     'ImageContents.GetImageContents': () => ({ uid: repo, reference: digest }),
     'ImageContents.ListImagePackages': () => ({ uid: repo, reference: digest }),
     'ImageContents.GetImageSbom': () => ({ uid: repo, reference: digest }),

@@ -22,6 +22,8 @@ export interface CopyOptions {
   readonly platform?: Platform
   /** Also copy referrers, such as signatures and SBOMs, recursively. */
   readonly referrers: boolean
+  /** Fail if a tag of the destination points to another image. */
+  readonly keepTags: boolean
   readonly progress: CopyProgress
 }
 
@@ -53,6 +55,24 @@ interface Plan {
   readonly budget: ReadBudget
 }
 
+/** Returns an image; for a platform, that of an index. Throws a TransferError if the index does not have it. */
+export async function readImage(
+  from: ImageStore,
+  reference: string,
+  platform: Platform | undefined,
+): Promise<Manifest> {
+  const manifest = await from.getManifest(reference)
+  if (platform === undefined || !isIndex(manifest)) return manifest
+  const found = selectPlatform(manifest.manifests, platform)
+  if (found !== undefined) return from.getManifest(found.digest)
+  const has = manifest.manifests.flatMap((entry) => (entry.platform ? [formatPlatform(entry.platform)] : []))
+  throw new TransferError(
+    'missing',
+    from.name,
+    `the image has no platform ${formatPlatform(platform)}; available: ${has.join(', ') || 'none'}`,
+  )
+}
+
 export class ImageCopy {
   readonly counts: CopyCounts = {
     manifests: 0,
@@ -75,9 +95,8 @@ export class ImageCopy {
   /** Copies one image and returns its digest. `tag`: its tag at the destination; undefined for none. */
   async copy(reference: string, tag: string | undefined): Promise<string> {
     const { from, to, platform, referrers } = this.#options
-    const named = await from.getManifest(reference)
-    const root = platform === undefined ? named : await this.#onlyFor(named, platform)
-    const isThere = tag !== undefined && (await this.#findDigest(tag)) === root.digest
+    const root = await readImage(from, reference, platform)
+    const isThere = tag !== undefined && (await this.#hasTag(tag, root.digest))
     if (isThere && !referrers) {
       this.counts.manifestsThere += 1
       return root.digest
@@ -88,19 +107,6 @@ export class ImageCopy {
     else if (!isThere) await to.putManifest(root, tag)
     if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
     return root.digest
-  }
-
-  async #onlyFor(manifest: Manifest, wanted: Platform): Promise<Manifest> {
-    const { from } = this.#options
-    if (!isIndex(manifest)) return manifest
-    const found = selectPlatform(manifest.manifests, wanted)
-    if (found !== undefined) return from.getManifest(found.digest)
-    const has = manifest.manifests.flatMap(({ platform }) => (platform ? [formatPlatform(platform)] : []))
-    throw new TransferError(
-      'missing',
-      from.name,
-      `the image has no platform ${formatPlatform(wanted)}; available: ${has.join(', ') || 'none'}`,
-    )
   }
 
   /** Copies the content of a manifest, then the manifest under its digest. Returns the digests of all its manifests. */
@@ -152,6 +158,14 @@ export class ImageCopy {
     }
   }
 
+  /** Returns whether a tag points to a digest. Throws a TransferError for one that points elsewhere and is kept. */
+  async #hasTag(tag: string, digest: string): Promise<boolean> {
+    const { to, keepTags } = this.#options
+    const current = await this.#findDigest(tag)
+    if (!keepTags || current === undefined || current === digest) return current === digest
+    throw new TransferError('refused', to.name, `tag ${tag} of ${to.name} points to ${current} and is kept`)
+  }
+
   async #copyReferrers(subject: string, depth: number): Promise<void> {
     const { from, to } = this.#options
     if (depth > DEPTH_MAX) return
@@ -163,7 +177,7 @@ export class ImageCopy {
     }
     for await (const { tag, manifest } of listTaggedReferrers(from, subject)) {
       await this.#copyTree(manifest)
-      if ((await this.#findDigest(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
+      if (!(await this.#hasTag(tag, manifest.digest))) await to.putManifest(manifest, tag)
       this.counts.referrers += 1
     }
   }

@@ -222,6 +222,9 @@ export const operations = {
   packageImages: {
     list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/package_images/{uid}', items: 'images', repeat: 'always' },
   },
+  imageCopies: {
+    copyImage: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/images:copy', body: true, repeat: 'always' },
+  },
   repoTags: {
     list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/tags', items: 'tags', repeat: 'always' },
     get: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/tags/{uid}/details', repeat: 'always' },
@@ -1167,6 +1170,26 @@ export interface Services {
     list(request?: types.ListPackageImagesRequest, options?: CallOptions): Reply<types.ListPackageImagesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListPackageImagesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.PackageImage, void>
+  }
+  /**
+   * Copies images between the repos of one installation. No blob is transferred: the destination links what the
+   * source has.
+   */
+  readonly imageCopies: {
+    /**
+     * Copies an image to a repo: a tag or a digest, an index with all of its platforms, and optionally its
+     * signatures, SBOMs and attestations. The destination has the result of a push: its policy, the quotas of its
+     * organization and the limits of a push apply, and the source is read as by a pull, with its policies. An
+     * image that exists already is not changed, so an interrupted copy can be repeated.
+     *
+     * Also requires the capabilities of a pull in the source (`manifest.list` and `repo.blobs.get`, and
+     * `referrers.list` with `include_referrers`), and for a tag `tag.create`, and `tag.update` if it is moved.
+     * Fails with NOT_FOUND if a repo or the image does not exist, with ALREADY_EXISTS if the tag points to
+     * another digest and `overwrite` is not set, and with FAILED_PRECONDITION, type TAG_IMMUTABLE, if the policy
+     * of the destination protects it, type BLOB_MISSING if the source lacks a layer, and type TOO_MANY_MANIFESTS
+     * for an image with more than 200 manifests, including referrers.
+     */
+    copyImage(request: types.CopyImageRequest, options?: ChangeOptions): Reply<types.CopyImageResponse>
   }
   /** Describes the tags of one repo with what they point to, and deletes several of them. */
   readonly repoTags: {

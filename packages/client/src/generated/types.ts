@@ -1277,6 +1277,47 @@ export type ContentsState =
   | 'CONTENTS_STATE_FAILED'
   | 'CONTENTS_STATE_NOT_AN_IMAGE'
 
+/** Request message for CopyImage. */
+export interface CopyImageRequest {
+  /** UID of the destination repo. */
+  readonly uid: string
+  /** UID of the source repo. It can be the destination, and it can belong to another organization. */
+  readonly sourceUid: string
+  /** Tag of the image in the source, or digest of a manifest as `algorithm:hex`. */
+  readonly reference: string
+  /** Tag of the image at the destination. Empty copies the image without a tag. */
+  readonly tag?: string | undefined
+  /**
+   * Whether to copy what refers to the image as well: signatures, SBOMs, attestations and other artifacts, also
+   * those of its platforms and those that are attached by tags (`sha256-...`).
+   */
+  readonly includeReferrers?: boolean | undefined
+  /** Whether to move tags of the destination that point to other digests. */
+  readonly overwrite?: boolean | undefined
+}
+
+/** Response message for CopyImage. */
+export interface CopyImageResponse {
+  /** Digest of the image. */
+  readonly digest: string
+  /** UID of the tag at the destination. Empty without a tag. */
+  readonly tagUid: string
+  /** Number of manifests that the destination did not have. */
+  readonly copiedManifests: number
+  /** Number of manifests that it had. */
+  readonly existingManifests: number
+  /** Number of blobs that the destination did not have. */
+  readonly mountedBlobs: number
+  /** Size of these blobs in bytes. */
+  readonly mountedBytes: string
+  /** Number of blobs that it had. */
+  readonly existingBlobs: number
+  /** Number of signatures, SBOMs and other referrers of the image, included in the numbers of manifests. */
+  readonly referrers: number
+  /** Warnings as of a push, for users: that a quota is almost used, or that retention will delete the tag. */
+  readonly warnings: readonly string[]
+}
+
 /** Request message for CountRoleUses. */
 export interface CountRoleUsesRequest {
   /** UID of the group. */

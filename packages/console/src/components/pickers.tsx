@@ -12,7 +12,13 @@ import {
   Popover,
   Text,
 } from 'react-aria-components'
-import { CHOICE_CHARS_MIN, choiceOf, folderChoices, roleChoices } from '../api/queries/choices.ts'
+import {
+  CHOICE_CHARS_MIN,
+  choiceOf,
+  folderChoices,
+  repoChoices,
+  roleChoices,
+} from '../api/queries/choices.ts'
 import { resourcesQuery } from '../api/queries/resources.ts'
 import { messageOf } from '../api/query-client.ts'
 import { useLate } from '../use-late.ts'
@@ -125,7 +131,7 @@ const matches = ({ name, description = '' }: Choice, text: string): boolean =>
 
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
-  readonly query: (text: string) => ReturnType<typeof folderChoices>
+  readonly query: (text: string) => ReturnType<typeof folderChoices | typeof repoChoices>
 }
 
 /** A combobox over choices that the server finds. */
@@ -199,4 +205,9 @@ export function FolderPicker({ organization, ...props }: PickerProps & { readonl
 /** A role that can be granted in an organization. */
 export function RolePicker({ organization, ...props }: PickerProps & { readonly organization: string }) {
   return <SearchPicker {...props} query={(text) => roleChoices(organization, text)} />
+}
+
+/** A repository of any organization, by its path. */
+export function RepoPicker(props: PickerProps) {
+  return <SearchPicker {...props} query={repoChoices} />
 }

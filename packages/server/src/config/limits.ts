@@ -425,6 +425,8 @@ export const limits = {
   manifestDependentsMax: 200,
   /** Tags that are deleted with a manifest. */
   manifestTagDeletionsMax: 1000,
+  /** Manifests that one copy of an image copies: its platforms and referrers included. */
+  copiedManifestsMax: 200,
   /** Manifests and configurations that one request for an image's size or architectures reads: their number and bytes. */
   imageManifestsMax: 10_000,
   imageBytesMax: 64 * MIB,

@@ -62,6 +62,7 @@ const uids: Readonly<Record<string, string>> = {
   ImagePackages: REPO,
   ImageSbom: REPO,
   ImageAgain: REPO,
+  Image: REPO,
   PackageImage: GROUP,
   ImageFinding: REPO,
   ImageReport: REPO,

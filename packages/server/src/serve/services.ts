@@ -58,6 +58,7 @@ import { policiesService } from '../policies/services/policies.ts'
 import type { BodyBudget } from '../port/bodies/body-budget.ts'
 import type { UnreadReplies } from '../port/bodies/unread-replies.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
+import { imageCopiesService } from '../registry/copies/image-copies.ts'
 import { registryGroupDependents } from '../registry/group-dependents.ts'
 import { referrersService } from '../registry/inspection/referrers.ts'
 import type { ManifestReader } from '../registry/manifests/manifest-reader.ts'
@@ -256,6 +257,7 @@ export function createServices(
     repoPoliciesService(store),
     manifestsService(store, deps.blobs, deps.manifests),
     referrersService(store),
+    imageCopiesService(deps),
     imageContentsService(store, contents),
     packageImagesService(store),
     signatureVerifiersService(store),

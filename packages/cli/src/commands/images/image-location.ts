@@ -26,6 +26,8 @@ export interface ImageLocation {
   /** Tag or digest; '' if none is given. */
   readonly reference: string
   readonly isLayout: boolean
+  /** Path of a repo in the platform's registry; undefined for other images. */
+  readonly platformRepo: string | undefined
   /** The directory, or the repository with its host. */
   readonly name: string
 }
@@ -140,12 +142,13 @@ function createImageResolver(invocation: AuthInvocation, signal: AbortSignal): I
         const { directory, reference } = parseLayoutName(word)
         const store = layouts.get(directory) ?? new LayoutDirectory(directory)
         layouts.set(directory, store)
-        return { store, reference, isLayout: true, name: store.name }
+        return { store, reference, isLayout: true, platformRepo: undefined, name: store.name }
       }
       const { host, repository, tag, digest } = requireImageName(word)
       const path = host === '' ? qualifyRepository(invocation, repository) : repository
       const store = new RegistryRepository(connectionTo(host || settings.registry), path)
-      return { store, reference: digest ?? tag ?? '', isLayout: false, name: store.name }
+      const platformRepo = ['', settings.registry].includes(host) ? path : undefined
+      return { store, reference: digest ?? tag ?? '', isLayout: false, platformRepo, name: store.name }
     },
   }
 }

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
+import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import { type CopyCounts, ImageCopy } from '../../oci-client/copy.ts'
+import { type CopyCounts, ImageCopy, readImage } from '../../oci-client/copy.ts'
 import { isDigest } from '../../oci-client/descriptors.ts'
 import type { View } from '../../output/output.ts'
 import { formatSize } from '../../output/sizes.ts'
@@ -14,6 +15,7 @@ import {
   referenceOrLatest,
   withImageResolver,
 } from './image-location.ts'
+import { createServerCopy } from './server-copy.ts'
 import { createTransferProgress } from './transfer-progress.ts'
 
 /** Copies images between registries, and between a registry and a directory. */
@@ -57,6 +59,7 @@ const resultView: View<CopyResult> = {
 const copyOptions: readonly OptionDeclaration[] = [
   platformOption,
   { flags: '--referrers', summary: 'also copy signatures, SBOMs and other referrers' },
+  { flags: '--keep-tags', summary: 'fail if a tag of the destination points to another image' },
   {
     flags: '--jobs <count>',
     summary: `number of layers to copy in parallel (1-${JOBS_MAX})`,
@@ -70,25 +73,44 @@ const allTagsOption: OptionDeclaration = {
   summary: 'copy all tags of a repo or directory',
 }
 
+interface Copying {
+  /** Copies one image and returns its digest. `tag`: its tag at the destination; undefined for none. */
+  (reference: string, tag: string | undefined): Promise<string>
+  readonly counts: CopyCounts
+}
+
 function createCopy(
   invocation: Invocation,
   { signal }: ImageResolver,
   from: ImageLocation,
   to: ImageLocation,
-): ImageCopy {
+): Copying {
   const jobs = Number(invocation.option('jobs'))
   if (!Number.isInteger(jobs) || jobs < 1 || jobs > JOBS_MAX)
     throw new UsageError(`--jobs must be a number from 1 to ${JOBS_MAX}`)
   const platform = readPlatform(invocation)
-  return new ImageCopy({
+  const [referrers, keepTags] = [invocation.flag('referrers'), invocation.flag('keepTags')]
+  const byClient = new ImageCopy({
     from: from.store,
     to: to.store,
     signal,
     jobs,
     ...(platform !== undefined && { platform }),
-    referrers: invocation.flag('referrers'),
+    referrers,
+    keepTags,
     progress: createTransferProgress(invocation.output),
   })
+  const byServer = createServerCopy(invocation, [from, to], { referrers, keepTags, signal })
+  const { counts } = byClient
+  const copy = async (reference: string, tag: string | undefined) => {
+    // The server copies what a digest or tag is; the client knows how to find a platform.
+    const wanted =
+      platform === undefined || from.platformRepo === undefined || to.platformRepo === undefined
+        ? reference
+        : (await readImage(from.store, reference, platform)).digest
+    return (await byServer.copy(wanted, tag, counts)) ?? byClient.copy(reference, tag)
+  }
+  return Object.assign(copy, { counts })
 }
 
 async function copyImages(invocation: Invocation, source: string, destination: string): Promise<void> {
@@ -97,18 +119,21 @@ async function copyImages(invocation: Invocation, source: string, destination: s
     const startedMs = performance.now()
     const copy = createCopy(invocation, resolver, from, to)
     const tags: string[] = []
+    const { output } = invocation
     let digest = ''
     if (invocation.flag('allTags')) {
       if (from.reference !== '' || to.reference !== '')
         throw new UsageError('--all-tags requires a source and a destination without a tag')
       try {
-        for await (const tag of from.store.listTags()) {
-          digest = await copy.copy(tag, tag)
+        const all = await toArray(from.store.listTags())
+        for (const tag of all) {
+          output.progress(`${tags.length} of ${all.length} tags`)
+          digest = await copy(tag, tag)
           tags.push(tag)
         }
       } catch (error) {
-        invocation.output.progress('')
-        if (tags.length > 0) invocation.output.notice(`copied before the failure: tags ${tags.join(', ')}`)
+        output.progress('')
+        if (tags.length > 0) output.notice(`copied before the failure: tags ${tags.join(', ')}`)
         throw error
       }
       if (tags.length === 0) throw new UsageError(`${from.name} has no tags`)
@@ -118,13 +143,13 @@ async function copyImages(invocation: Invocation, source: string, destination: s
       const tag = to.reference || (isDigest(reference) ? '' : reference || (to.isLayout ? '' : 'latest'))
       if (isDigest(tag))
         throw new UsageError('the destination must not have a digest: it gets the digest of the source')
-      digest = await copy.copy(reference, tag === '' ? undefined : tag)
+      digest = await copy(reference, tag === '' ? undefined : tag)
       if (tag !== '') tags.push(tag)
     }
-    invocation.output.progress('')
+    output.progress('')
     const seconds = (performance.now() - startedMs) / 1000
     const result = { source: from.name, destination: to.name, digest, tags, seconds, ...copy.counts }
-    await invocation.output.item(result, resultView)
+    await output.item(result, resultView)
   })
 }
 

@@ -1,9 +1,10 @@
 import type { Resource, ResourceKind } from '@berth/client'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api } from '../client.ts'
+import { parentOf } from './groups.ts'
 import { PAGE_SIZE } from './pages.ts'
 
-/** Folders and roles to choose from: the first ones, or those that the server finds by their names. */
+/** Folders, repositories and roles to choose from: the first ones, or those that the server finds by their names. */
 
 export const CHOICE_CHARS_MIN = 2
 
@@ -42,6 +43,30 @@ export const roleChoices = (organization: string, text: string) =>
         ? firstRoles(organization, signal)
         : search(['RESOURCE_KIND_ROLE'], organization, text, signal),
   })
+
+/** Repositories of all organizations with their paths. */
+export const repoChoices = (text: string) =>
+  queryOptions({
+    ...shared,
+    queryKey: ['repo-choices', text],
+    queryFn: ({ signal }) =>
+      text.length < CHOICE_CHARS_MIN
+        ? firstRepos(signal)
+        : search(['RESOURCE_KIND_REPOSITORY'], '', text, signal),
+  })
+
+async function firstRepos(signal: AbortSignal): Promise<FoundChoices> {
+  const { repos, nextPageToken } = await api.repos.list({ orderBy: 'name', pageSize: PAGE_SIZE }, { signal })
+  const folders = [...new Set(repos.map(({ uid }) => parentOf(uid)))]
+  const { groups } =
+    folders.length === 0 ? { groups: [] } : await api.groupPaths.findGroupPaths({ uids: folders }, { signal })
+  const paths = new Map(groups.map(({ uid, path }) => [uid, path]))
+  const choices = repos.map(({ uid, name }) => {
+    const folder = paths.get(parentOf(uid))
+    return { id: uid, name: folder === undefined ? name : `${folder}/${name}`, description: '' }
+  })
+  return { choices, hasMore: nextPageToken !== '' }
+}
 
 async function firstFolders(organization: string, signal: AbortSignal): Promise<FoundChoices> {
   const within = organization === '' ? {} : { uidp: { descendantsOf: organization } }

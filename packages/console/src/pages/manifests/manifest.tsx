@@ -38,6 +38,8 @@ const DeleteManifestDialog = lazyPart(
   async () => (await import('./delete-manifest.tsx')).DeleteManifestDialog,
 )
 
+const CopyDialog = lazyPart(async () => (await import('../copies/copy-dialog.tsx')).CopyDialog)
+
 /** A manifest, addressed by the uid of its repository and its digest. */
 export function ManifestPage() {
   const { _splat: address = '' } = useParams({ strict: false })
@@ -65,6 +67,7 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
   const name = data?.value.name ?? repo
   const path = usePath(repo, name)
   const [isDeleting, setDeleting] = useState(false)
+  const [isCopying, setCopying] = useState(false)
   const [{ tab = '' }] = useAddressState()
   const title = `${manifestName(manifest)} ${shortDigest(digest)}`
   return (
@@ -80,6 +83,12 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
             onPress={() =>
               void navigate({ to: '/compare/$', params: { _splat: repo }, search: { from: digest } })
             }
+          />
+          <ActionButton
+            label="Copy to…"
+            isQuiet
+            missing={access.missing(repo, 'repo.blobs.get')}
+            onPress={() => setCopying(true)}
           />
           <ActionButton
             label="Delete"
@@ -106,6 +115,15 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
       />
       {!contentTabIds.has(tab) && (
         <Equivalent command={`berth images manifests describe ${quoted(path)} ${digest}`} />
+      )}
+      {isCopying && (
+        <CopyDialog
+          repo={repo}
+          path={path}
+          // With several tags, the user says which one is meant.
+          items={[{ reference: digest, tag: manifest.tagCount === 1 ? (manifest.tags[0] ?? '') : '' }]}
+          onClose={() => setCopying(false)}
+        />
       )}
       {isDeleting && (
         <DeleteManifestDialog repo={repo} path={path} digest={digest} onClose={() => setDeleting(false)} />

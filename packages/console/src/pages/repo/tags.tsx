@@ -1,14 +1,16 @@
 import type { TagDetails } from '@berth/client'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
-import { everyTag, type TagFilter, tagsQuery } from '../../api/queries/registry/tags.ts'
+import { everyTag, type TagFilter, tagNamesQuery, tagsQuery } from '../../api/queries/registry/tags.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest, shortDigest } from '../../components/digest.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
+import { lazyPart } from '../../components/lazy-part.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import { Bytes, plural } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
@@ -16,6 +18,8 @@ import { TagFindings } from '../contents/findings-cells.tsx'
 import { DeleteTagsDialog } from './delete-tags.tsx'
 import type { RepoTabProps } from './repo.tsx'
 import { TagBadges, targetText } from './tag-facts.tsx'
+
+const CopyDialog = lazyPart(async () => (await import('../copies/copy-dialog.tsx')).CopyDialog)
 
 /** Which tags are shown besides those that users name: those that tools name have dates, revisions or digests in their names. */
 const shownChoices = [
@@ -41,12 +45,19 @@ export function Tags({ repo, path }: RepoTabProps) {
   const [{ name, digest, shown }, change] = useAddressState()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [isDeleting, setDeleting] = useState(false)
+  const [isCopying, setCopying] = useState(false)
   const filter = useTagFilter()
   const isFiltered = name !== undefined || digest !== undefined || shown !== undefined
   return (
     <>
       {/* Always there: a row that moves away under the pointer could not be clicked. */}
       <div className="tab-actions">
+        <ActionButton
+          label={selected.size === 0 ? 'Copy all tags to…' : `Copy ${plural(selected.size, 'tag')} to…`}
+          isQuiet
+          missing={access.missing(uid, 'manifest.list') ?? access.missing(uid, 'repo.blobs.get')}
+          onPress={() => setCopying(true)}
+        />
         <ActionButton
           label={selected.size === 0 ? 'Delete tags' : `Delete ${plural(selected.size, 'tag')}`}
           isQuiet
@@ -89,6 +100,15 @@ export function Tags({ repo, path }: RepoTabProps) {
         }
       />
       <Equivalent command={commandOf(path, filter)} />
+      {isCopying && (
+        <CopyTagsDialog
+          repo={uid}
+          path={path}
+          which={selected.size === 0 ? filter : [...selected]}
+          isWhole={selected.size === 0 && !isFiltered}
+          onClose={() => setCopying(false)}
+        />
+      )}
       {isDeleting && (
         <DeleteTagsDialog
           repo={uid}
@@ -100,6 +120,20 @@ export function Tags({ repo, path }: RepoTabProps) {
       )}
     </>
   )
+}
+
+interface CopyTagsDialogProps {
+  readonly repo: string
+  readonly path: string
+  readonly which: readonly string[] | TagFilter
+  readonly isWhole: boolean
+  readonly onClose: () => void
+}
+
+function CopyTagsDialog({ repo, which, ...props }: CopyTagsDialogProps) {
+  const { data, error } = useQuery(tagNamesQuery(repo, which))
+  const items = data?.map((name) => ({ reference: name, tag: name }))
+  return <CopyDialog {...props} repo={repo} items={items} failure={error} />
 }
 
 function commandOf(path: string, filter: TagFilter): string {

@@ -28,6 +28,8 @@ import '../../styles/pages/repo.css'
 
 const FindingHistory = lazyPart(async () => (await import('../contents/finding-history.tsx')).FindingHistory)
 
+const CopyDialog = lazyPart(async () => (await import('../copies/copy-dialog.tsx')).CopyDialog)
+
 export const preload = (uid: string): readonly Promise<void>[] => [
   queryClient.prefetchQuery(tagQuery(uid)),
   queryClient.prefetchQuery(repoQuery(parentOf(uid))),
@@ -53,7 +55,7 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
   const missing = useAccess().missing(repo, 'manifest.list')
   const repoName = parent?.value.name ?? repo
   const path = usePath(repo, repoName)
-  const [dialog, setDialog] = useState<'deprecate' | 'delete' | undefined>()
+  const [dialog, setDialog] = useState<'copy' | 'deprecate' | 'delete' | undefined>()
   const close = () => setDialog(undefined)
   return (
     <>
@@ -85,6 +87,9 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
         </section>
       )}
       <Equivalent command={`berth images tags history ${quoted(`${path}:${name}`)}`} />
+      {dialog === 'copy' && (
+        <CopyDialog repo={repo} path={path} items={[{ reference: name, tag: name }]} onClose={close} />
+      )}
       {dialog === 'deprecate' && <DeprecateDialog tag={tag} path={path} onClose={close} />}
       {dialog === 'delete' && (
         <DeleteTagsDialog
@@ -103,7 +108,7 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
 interface ActionsProps {
   readonly tag: Tag
   readonly details: TagDetails | undefined
-  readonly onAction: (action: 'deprecate' | 'delete') => void
+  readonly onAction: (action: 'copy' | 'deprecate' | 'delete') => void
 }
 
 function Actions({ tag, details, onAction }: ActionsProps) {
@@ -112,6 +117,16 @@ function Actions({ tag, details, onAction }: ActionsProps) {
   const immutable = details?.immutable === true ? 'The policy makes this tag immutable' : undefined
   return (
     <div className="page-actions">
+      <ActionButton
+        label="Copy to…"
+        isQuiet
+        missing={
+          access.missing(uid, 'manifest.list') ??
+          access.missing(uid, 'repo.blobs.get') ??
+          (digest === '' ? 'The tag has no image' : undefined)
+        }
+        onPress={() => onAction('copy')}
+      />
       <ActionButton
         label={deprecated ? 'Remove the mark deprecated' : 'Mark as deprecated'}
         isQuiet

@@ -1,5 +1,5 @@
 import { httpStatusOfError } from '../../api/error-body.ts'
-import { ApiError, Code } from '../../api/errors.ts'
+import { ApiError, Code, permissionDenied } from '../../api/errors.ts'
 import { isStorageError, isStorageFull } from '../../api/storage-faults.ts'
 
 /**
@@ -54,6 +54,14 @@ export function ociError(
   const error = new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...rest })
   if (ociDetail !== undefined) ociDetails.set(error, ociDetail)
   return error
+}
+
+/** Returns an error of the registry as one of the API, which has reasons of its own; other errors as they are. */
+export function withApiReason(error: unknown): unknown {
+  if (!(error instanceof ApiError) || !Object.hasOwn(statuses, error.reason)) return error
+  const { code, message, details, cause, auditUid } = error
+  if (code === Code.PERMISSION_DENIED) return permissionDenied(message, auditUid)
+  return new ApiError(code, message, { details, cause, ...(auditUid !== undefined && { auditUid }) })
 }
 
 /** What errors have in `detail`, for programs. */

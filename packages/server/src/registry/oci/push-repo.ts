@@ -11,7 +11,7 @@ import { lockGroup } from '../../iam/groups/parent-group.ts'
 import { addGroup } from '../../iam/groups.ts'
 import { mutateBy, recordChange } from '../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../storage/db.ts'
-import { lockResource } from '../../storage/resource-rows.ts'
+import { lockRepoForShare } from '../resources/parent-repo.ts'
 import { insertRepo } from '../resources/repos.ts'
 import { authorizeRepo, operationCapabilities } from './access.ts'
 import { mutatorOf, nameUnknownError, type OciContext, type OciServices } from './context.ts'
@@ -71,7 +71,7 @@ export async function getOrCreateRepo(registry: OciServices, context: OciContext
   }
 }
 
-/** Locks the repo (FOR SHARE), so that it is not deleted before the transaction ends. */
-export async function lockRepoForShare(db: Db, tx: Tx, repo: Uid, { name }: RepoReference): Promise<void> {
-  if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) throw nameUnknownError(name)
+/** Locks the repo of a push (FOR SHARE), so that it is not deleted before the transaction ends. */
+export function lockPushedRepo(db: Db, tx: Tx, repo: Uid, { name }: RepoReference): Promise<void> {
+  return lockRepoForShare(db, tx, repo, () => nameUnknownError(name))
 }

@@ -19,6 +19,16 @@ export async function lockRepo(db: Db, tx: Tx, uid: string): Promise<RepoRow> {
   return row
 }
 
+/** Locks the repo (FOR SHARE), so that it is not deleted before the transaction ends. Throws `missing` if it does not exist. */
+export async function lockRepoForShare(
+  db: Db,
+  tx: Tx,
+  uid: string,
+  missing: () => Error = () => notFound(REPO_TYPE, uid),
+): Promise<void> {
+  if ((await lockResource(db, tx, 'repos', uid, 'share')) === undefined) throw missing()
+}
+
 /** Returns a repo. Throws code 5 if it does not exist. */
 export async function requireRepo(db: Db, uid: string): Promise<RepoRow> {
   const row = await readResource(db, 'repos', uid)

@@ -1,7 +1,7 @@
 import type { Tag } from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../../client.ts'
-import { PAGE_SIZE, paged, type Versioned } from '../pages.ts'
+import { PAGE_SIZE, PAGE_SIZE_MAX, paged, type Versioned } from '../pages.ts'
 
 /** Tags with what they point to, and their history. */
 
@@ -29,6 +29,28 @@ export const tagsQuery = (repo: string, filter: TagFilter) =>
     const request = { uid: repo, ...filter, pageSize: PAGE_SIZE, pageToken }
     const { tags: items, ...rest } = await api.repoTags.list(request, { signal })
     return { items, ...rest }
+  })
+
+/** Names of tags: of these uids, or all that a filter shows. */
+export const tagNamesQuery = (repo: string, which: readonly string[] | TagFilter) =>
+  queryOptions({
+    queryKey: ['tag-names', repo, which],
+    queryFn: async ({ signal }): Promise<readonly string[]> => {
+      const wanted = 'orderBy' in which ? undefined : new Set(which)
+      const filter = 'orderBy' in which ? which : { ...everyTag, includeReferrers: true }
+      const names: string[] = []
+      for await (const { tag } of api.repoTags.all(
+        { uid: repo, ...filter, pageSize: PAGE_SIZE_MAX },
+        { signal },
+      ))
+        if (tag !== undefined && (wanted === undefined || wanted.delete(tag.uid))) {
+          names.push(tag.name)
+          if (wanted?.size === 0) break
+        }
+      return names
+    },
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
   })
 
 export const tagQuery = (uid: string) =>

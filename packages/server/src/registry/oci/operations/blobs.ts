@@ -12,7 +12,7 @@ import { lockRepo } from '../../resources/parent-repo.ts'
 import { authorizeRepo, operationCapabilities, tokenAllows } from '../access.ts'
 import { mutatorOf, type OciContext, type OciServices, requireRepo } from '../context.ts'
 import { ociError } from '../errors.ts'
-import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
+import { getOrCreateRepo, lockPushedRepo } from '../push-repo.ts'
 import { parseRepoName, resolveRepo, scopeOf } from '../repo-names.ts'
 
 /** Blobs of a repo: get (also ranges), mount from another repo, and unlink. */
@@ -144,7 +144,7 @@ export async function mountBlob(registry: OciServices, context: OciContext): Pro
   if ((await findLinkedBlob(store.db, requireRepo(repository), digest.text)) === undefined) return undefined
   const repo = await getOrCreateRepo(registry, context)
   const mounted = await inTransaction(store.db, async (tx) => {
-    await lockRepoForShare(store.db, tx, repo, authorization.repository)
+    await lockPushedRepo(store.db, tx, repo, authorization.repository)
     const blob = await lockBlob(store.db, tx, digest.text)
     if (blob === undefined) return false
     await linkBlob(store.db, tx, repo, blob, store.clock())

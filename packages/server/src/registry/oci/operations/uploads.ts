@@ -18,7 +18,7 @@ import {
 } from '../../manifests/digests.ts'
 import { declaredLength, readUploadQuota, type UploadQuota } from '../../quota/upload-quota.ts'
 import type { OciContext, OciServices } from '../context.ts'
-import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
+import { getOrCreateRepo, lockPushedRepo } from '../push-repo.ts'
 import {
   captureFailure,
   countBytes,
@@ -73,7 +73,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
   await inTransaction(
     db,
     async (tx) => {
-      await lockRepoForShare(db, tx, repo, context.authorization.repository)
+      await lockPushedRepo(db, tx, repo, context.authorization.repository)
       await tx.insertInto('uploads').values(row).execute()
     },
     UNFINISHED,
@@ -101,7 +101,7 @@ async function pushMonolithic(
     requireLength(context, upload.size)
     requireDigest(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await commitUpload(registry, upload, digest, async (tx, blob) => {
-      await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
+      await lockPushedRepo(store.db, tx, repo, context.authorization.repository)
       await linkBlob(store.db, tx, repo, blob, store.clock())
       await requireUnchangedRights(store, tx, {
         ...context.authorization,
@@ -176,7 +176,7 @@ async function commitClaim(
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
     await commitUpload(registry, written, digest, async (tx, blob) => {
-      await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
+      await lockPushedRepo(store.db, tx, repo, context.authorization.repository)
       if (!(await deleteRow(tx))) throw uploadBusyError()
       await linkBlob(store.db, tx, repo, blob, store.clock())
       await requireUnchangedRights(store, tx, {
