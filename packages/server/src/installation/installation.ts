@@ -60,6 +60,8 @@ export interface InstallationOverrides {
   /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
   readonly lock?: FileLock | undefined
   readonly tracer?: Tracer | undefined
+  /** Whether this process is a worker: its supervisor holds the lock, and other workers use the database. */
+  readonly isWorker?: boolean
 }
 
 /**
@@ -92,7 +94,7 @@ export async function openInstallation(
   }
   let db: Db
   try {
-    db = await (overrides.openDb?.() ?? openDatabase(config, log, overrides.meter, overrides.tracer))
+    db = await (overrides.openDb?.() ?? openDatabase(config, log, overrides))
   } catch (error) {
     await close()
     throw error
@@ -143,9 +145,9 @@ export function toSetupError({ databaseUrl }: Config, error: unknown): unknown {
 async function migrateWithLock(
   config: Config,
   db: Db,
-  { lock, openDb }: InstallationOverrides,
+  { lock, openDb, isWorker = false }: InstallationOverrides,
 ): Promise<readonly string[]> {
-  const needsLock = lock === undefined && openDb === undefined && config.databaseUrl === undefined
+  const needsLock = lock === undefined && !isWorker && openDb === undefined && config.databaseUrl === undefined
   if (!needsLock || (await migrationState(db)).missing.length === 0) return migrate(db)
   const own = await lockDatabase(config)
   try {
@@ -219,19 +221,25 @@ export function databaseFile(dataDir: string): string {
 export async function openDatabase(
   config: Config,
   log: Log,
-  meter?: DatabaseMeter,
-  tracer?: Tracer,
+  {
+    meter,
+    tracer,
+    isWorker = false,
+  }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'isWorker'> = {},
 ): Promise<Db> {
   if (config.databaseUrl !== undefined) {
     return openPostgresDb(config.databaseUrl, {
       onError: (err) => log.warn({ err }, 'a database connection broke'),
       meter,
-      poolMax: config.databasePoolMax,
+      poolMax: Math.max(
+        limits.databasePoolMin,
+        Math.floor((config.databasePoolMax ?? limits.databasePoolDefault) / config.workers),
+      ),
       tracer,
     })
   }
   try {
-    return await openSqliteDb(databaseFile(config.dataDir), meter, tracer)
+    return await openSqliteDb(databaseFile(config.dataDir), { meter, tracer, isShared: isWorker })
   } catch (error) {
     throw dataDirectoryError(config.dataDir, error)
   }

@@ -136,8 +136,18 @@ function requireSqliteFile(file: string): void {
   }
 }
 
+export interface SqliteOptions {
+  readonly meter?: DatabaseMeter | undefined
+  readonly tracer?: Tracer | undefined
+  /** Whether other servers' processes write to the database, so that waiting for them must not block this one. */
+  readonly isShared?: boolean
+}
+
 /** Opens or creates the SQLite database at `file`. */
-export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?: Tracer): Promise<Db> {
+export async function openSqliteDb(
+  file: string,
+  { meter, tracer, isShared = false }: SqliteOptions = {},
+): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([
     import('./engines/sqlite/driver.ts'),
     import('./engines/sqlite/reader-pool.ts'),
@@ -147,7 +157,7 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
   // SQLite gives the files beside it the same mode. Other users of the machine must not read them.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version, readNow, unsynced: allowLoss } = sqlite.sqliteDialect(database, meter)
+  const { dialect, version, readNow, unsynced: allowLoss } = sqlite.sqliteDialect(database, { meter, isShared })
   const kysely = new Kysely<Tables>({
     dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'sqlite', tracer),
   })
@@ -157,7 +167,7 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
     node: newNodeId(),
     source: { engine: 'sqlite', file },
     kysely,
-    rules: sqlite.rules,
+    rules: isShared ? { ...sqlite.rules, isShared } : sqlite.rules,
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),

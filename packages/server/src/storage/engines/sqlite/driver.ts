@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -63,7 +64,10 @@ export function statementRunner(database: Database.Database) {
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
   database: Database.Database,
-  meter?: DatabaseMeter,
+  {
+    meter,
+    isShared = false,
+  }: { readonly meter?: DatabaseMeter | undefined; readonly isShared?: boolean } = {},
 ): {
   readonly dialect: Dialect
   readonly version: Db['version']
@@ -125,6 +129,10 @@ export function sqliteDialect(
   const externalVersion = database.prepare('pragma data_version').pluck()
   const mutex = createMutex()
   let mayBeLost = false
+  // IMMEDIATE: waits for other processes here, not at the first write.
+  const begin = () => run('begin immediate', [])
+  // An attempt that finds another writer is no failed statement.
+  const attempt = () => execute('begin immediate', [])
   return {
     unsynced(value) {
       mayBeLost = value
@@ -138,6 +146,8 @@ export function sqliteDialect(
           run,
           readCommitted,
           mutex,
+          isShared,
+          begin: isShared ? () => waitForWriters(database, attempt) : begin,
           hasEnded: () => !database.inTransaction,
           onBegin() {
             if (!mayBeLost) return () => undefined
@@ -191,6 +201,31 @@ function createMutex(): Mutex {
   }
 }
 
+const WRITES = /^\s*(?:insert|update|delete|replace)\b/i
+
+/** Waits for writers of other processes between two attempts: about the time of a commit. */
+const BUSY_RETRY_MS = 1
+
+/**
+ * Starts a transaction when no other process writes. SQLite itself would wait by blocking this process, reads of others included. Fails like
+ * SQLite, with SQLITE_BUSY after BUSY_TIMEOUT_MS.
+ */
+async function waitForWriters(database: Database.Database, begin: () => unknown): Promise<void> {
+  const endMs = performance.now() + BUSY_TIMEOUT_MS
+  for (;;) {
+    database.pragma('busy_timeout = 0')
+    try {
+      begin()
+      return
+    } catch (error) {
+      if (!rules.isTransient(error) || performance.now() >= endMs) throw error
+    } finally {
+      database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    }
+    await pause(BUSY_RETRY_MS)
+  }
+}
+
 /** `query`: the statement as Kysely's tree; undefined for those of the driver itself. */
 type Run = (text: string, parameters: readonly unknown[], query?: RootOperationNode) => QueryResult<unknown>
 
@@ -206,15 +241,35 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    const { run, readCommitted, mutex: turn } = this.#access
+    const { run, readCommitted, mutex: turn, isShared } = this.#access
     if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
-    if (!turn.isLocked()) return run(sql, parameters, query) as QueryResult<R>
+    const waitsForOthers = isShared && WRITES.test(sql)
+    if (!turn.isLocked() && !waitsForOthers) return run(sql, parameters, query) as QueryResult<R>
     if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
     await turn.acquire()
     try {
+      if (waitsForOthers) return (await this.#alone(sql, parameters, query)) as QueryResult<R>
       return run(sql, parameters, query) as QueryResult<R>
     } finally {
       turn.release()
+    }
+  }
+
+  /** Runs a statement in a transaction of its own, which waits for other processes without blocking this one. */
+  async #alone(
+    sql: string,
+    parameters: readonly unknown[],
+    query: RootOperationNode,
+  ): Promise<QueryResult<unknown>> {
+    const { run, begin, hasEnded } = this.#access
+    await begin()
+    try {
+      const result = run(sql, parameters, query)
+      run('commit', [])
+      return result
+    } catch (error) {
+      if (!hasEnded()) run('rollback', [])
+      throw error
     }
   }
 
@@ -242,6 +297,9 @@ class SqliteConnection implements DatabaseConnection {
 
 interface DriverContext {
   readonly run: Run
+  /** Whether other processes write often. */
+  readonly isShared: boolean
+  readonly begin: () => unknown
   readonly readCommitted: Run
   readonly mutex: Mutex
   /** Whether SQLite has ended the transaction. */
@@ -252,7 +310,7 @@ interface DriverContext {
 }
 
 function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
-  const { run, mutex, onBegin: began, close } = context
+  const { run, begin, mutex, onBegin: began, close } = context
   let ended: () => void = () => undefined
   return {
     async init() {},
@@ -267,8 +325,7 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
       try {
-        // IMMEDIATE: waits for other processes here, not at the first write.
-        run('begin immediate', [])
+        await begin()
       } catch (error) {
         ended()
         throw error
