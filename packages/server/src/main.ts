@@ -133,13 +133,12 @@ export async function startBerth(
     const metrics = createMetrics({ ofOthers: link?.exchangeMetrics })
     link?.onCollect(metrics.snapshot)
     // First: the database may belong to a running server.
-    const lock =
-      overrides.openDb === undefined && link === undefined ? await lockDatabase(config) : undefined
+    const lock = overrides.openDb === undefined && link === undefined ? await lockDatabase(config) : undefined
     const installation = await openInstallation(config, log, {
       meter: metrics.database,
       tracer,
       lock,
-      isWorker: link !== undefined,
+      writeTurn: link?.writeTurn,
       ...overrides,
     })
     const { store, keys } = installation

@@ -29,6 +29,7 @@ import {
   openSqliteDb,
 } from '../storage/db.ts'
 import { type Ballast, ballast, noBallast } from '../storage/engines/sqlite/ballast.ts'
+import type { WriteTurn } from '../storage/engines/sqlite/driver.ts'
 import type { FileLock } from '../storage/engines/sqlite/file-lock.ts'
 import { migrate, migrationState, NewerDatabase } from '../storage/schema/migrate.ts'
 import { readUnfinishedRestore } from '../storage/schema/unfinished-restore.ts'
@@ -60,8 +61,8 @@ export interface InstallationOverrides {
   /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
   readonly lock?: FileLock | undefined
   readonly tracer?: Tracer | undefined
-  /** Whether this process is a worker: its supervisor holds the lock, and other workers use the database. */
-  readonly isWorker?: boolean
+  /** Of a worker: its supervisor has locked the SQLite database, and other workers write to it. */
+  readonly writeTurn?: WriteTurn | undefined
 }
 
 /**
@@ -145,9 +146,10 @@ export function toSetupError({ databaseUrl }: Config, error: unknown): unknown {
 async function migrateWithLock(
   config: Config,
   db: Db,
-  { lock, openDb, isWorker = false }: InstallationOverrides,
+  { lock, openDb, writeTurn }: InstallationOverrides,
 ): Promise<readonly string[]> {
-  const needsLock = lock === undefined && !isWorker && openDb === undefined && config.databaseUrl === undefined
+  const isLocked = lock !== undefined || writeTurn !== undefined
+  const needsLock = !isLocked && openDb === undefined && config.databaseUrl === undefined
   if (!needsLock || (await migrationState(db)).missing.length === 0) return migrate(db)
   const own = await lockDatabase(config)
   try {
@@ -221,11 +223,7 @@ export function databaseFile(dataDir: string): string {
 export async function openDatabase(
   config: Config,
   log: Log,
-  {
-    meter,
-    tracer,
-    isWorker = false,
-  }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'isWorker'> = {},
+  { meter, tracer, writeTurn }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'writeTurn'> = {},
 ): Promise<Db> {
   if (config.databaseUrl !== undefined) {
     return openPostgresDb(config.databaseUrl, {
@@ -239,7 +237,7 @@ export async function openDatabase(
     })
   }
   try {
-    return await openSqliteDb(databaseFile(config.dataDir), { meter, tracer, isShared: isWorker })
+    return await openSqliteDb(databaseFile(config.dataDir), { meter, tracer, writeTurn })
   } catch (error) {
     throw dataDirectoryError(config.dataDir, error)
   }

@@ -152,8 +152,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     })
   server.on('error', (failure) => options.log.error({ err: failure }, 'accepting connections failed'))
   const stopAccepting = async (): Promise<{ readonly closed: Promise<unknown> }> => {
-    if (source === undefined)
-      return { closed: new Promise<void>((resolve) => server.close(() => resolve())) }
+    if (source === undefined) return { closed: new Promise<void>((resolve) => server.close(() => resolve())) }
     await source.close()
     return { closed: Promise.all([...sockets].map(untilClosed)) }
   }

@@ -15,6 +15,7 @@ import type { Tracer } from '../runtime/tracer.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './changes/group-commit.ts'
 import type { Engine, EngineRules } from './engines/engine.ts'
 import { createPermits, dividePool, withPermit } from './engines/postgres/connection-permits.ts'
+import type { WriteTurn } from './engines/sqlite/driver.ts'
 import type { Tables } from './schema/tables.ts'
 import { tracedDb, tracedDialect } from './tracing.ts'
 
@@ -139,14 +140,14 @@ function requireSqliteFile(file: string): void {
 export interface SqliteOptions {
   readonly meter?: DatabaseMeter | undefined
   readonly tracer?: Tracer | undefined
-  /** Whether other servers' processes write to the database, so that waiting for them must not block this one. */
-  readonly isShared?: boolean
+  /** Of a worker, which shares the database with the others. */
+  readonly writeTurn?: WriteTurn | undefined
 }
 
 /** Opens or creates the SQLite database at `file`. */
 export async function openSqliteDb(
   file: string,
-  { meter, tracer, isShared = false }: SqliteOptions = {},
+  { meter, tracer, writeTurn }: SqliteOptions = {},
 ): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([
     import('./engines/sqlite/driver.ts'),
@@ -157,7 +158,12 @@ export async function openSqliteDb(
   // SQLite gives the files beside it the same mode. Other users of the machine must not read them.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version, readNow, unsynced: allowLoss } = sqlite.sqliteDialect(database, { meter, isShared })
+  const {
+    dialect,
+    version,
+    readNow,
+    unsynced: allowLoss,
+  } = sqlite.sqliteDialect(database, { meter, writeTurn })
   const kysely = new Kysely<Tables>({
     dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'sqlite', tracer),
   })
@@ -167,11 +173,11 @@ export async function openSqliteDb(
     node: newNodeId(),
     source: { engine: 'sqlite', file },
     kysely,
-    rules: isShared ? { ...sqlite.rules, isShared } : sqlite.rules,
+    rules: writeTurn === undefined ? sqlite.rules : { ...sqlite.rules, isShared: true },
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
-    transaction: groupCommit(kysely, allowLoss),
+    transaction: groupCommit(kysely, { allowLoss, waitForTurn: writeTurn?.wait }),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     async readOnlyReason() {
       await kysely.selectFrom('settings').select('name').limit(1).execute()

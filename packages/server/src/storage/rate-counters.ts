@@ -46,9 +46,10 @@ export async function createSharedCounters(
         // A key over its limit stays so until the window ends: only the first rejection queries the database.
         inMemoryBlockOnConsumed: rate.points + 1,
       }
-      const limiter = db.engine === 'postgres'
-        ? new library.RateLimiterPostgres(options)
-        : new library.RateLimiterSQLite(options)
+      const limiter =
+        db.engine === 'postgres'
+          ? new library.RateLimiterPostgres(options)
+          : new library.RateLimiterSQLite(options)
       const local = localCounters.counter(keyPrefix, rate)
       return {
         async count(key) {

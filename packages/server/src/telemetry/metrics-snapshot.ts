@@ -22,7 +22,10 @@ export async function snapshotOf(
 }
 
 /** Adds up snapshots by the `aggregator` of each metric; returns them in the format of Prometheus. */
-export function renderSum(snapshots: readonly MetricsSnapshot[], part: keyof MetricsSnapshot): Promise<string> {
+export function renderSum(
+  snapshots: readonly MetricsSnapshot[],
+  part: keyof MetricsSnapshot,
+): Promise<string> {
   return sumOf(snapshots, part).metrics()
 }
 
@@ -37,5 +40,7 @@ export async function countsOf(snapshots: readonly MetricsSnapshot[]): Promise<M
 }
 
 function sumOf(snapshots: readonly MetricsSnapshot[], part: keyof MetricsSnapshot): Registry {
-  return AggregatorRegistry.aggregate(snapshots.map((snapshot) => snapshot[part] as unknown as object) as object[])
+  return AggregatorRegistry.aggregate(
+    snapshots.map((snapshot) => snapshot[part] as unknown as object) as object[],
+  )
 }

@@ -232,7 +232,7 @@ export function createMetrics({
     name: 'berth_registry_collection_duration_seconds',
     help: 'Duration of the last garbage collection on this node.',
     aggregator: 'max',
-        registers,
+    registers,
   })
   const collected = new Counter({
     name: 'berth_registry_collected_total',
@@ -285,7 +285,7 @@ export function createMetrics({
     help: 'When background work last succeeded on this node, by name.',
     labelNames: ['name'],
     aggregator: 'max',
-        registers,
+    registers,
   })
 
   new Gauge({
@@ -293,7 +293,7 @@ export function createMetrics({
     help: 'Always 1: the version of Berth and of Node.js.',
     labelNames: ['version', 'node'],
     aggregator: 'first',
-        registers,
+    registers,
   }).set({ version: version(), node: process.versions.node }, 1)
 
   const failedReads = new Counter({

@@ -29,6 +29,10 @@ export type ToWorker =
   /** Replies to `closing`: no more connections come. */
   | { readonly type: 'closed'; readonly listener: ListenerName }
   | { readonly type: 'ping' }
+  /** Another worker waits to write. */
+  | { readonly type: 'write-wanted' }
+  /** The worker may write; `isWanted`: another one already waits. */
+  | { readonly type: 'write-granted'; readonly isWanted: boolean }
   /** Asks for a snapshot of the metrics. */
   | { readonly type: 'collect'; readonly id: number }
   /** Replies to `metrics`. */
@@ -44,6 +48,9 @@ export type ToSupervisor =
   /** Serves requests. `notice`: what the server prints when it is ready. */
   | { readonly type: 'ready'; readonly notice: string }
   | { readonly type: 'pong' }
+  /** Waits to write. */
+  | { readonly type: 'write-requested' }
+  | { readonly type: 'write-released' }
   /** Asks for the metrics of the other workers. */
   | { readonly type: 'metrics'; readonly id: number; readonly own: MetricsSnapshot }
   /** Replies to `collect`. */

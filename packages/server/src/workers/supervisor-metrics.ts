@@ -9,12 +9,22 @@ export function supervisorMetrics({
   readonly restarts: number
 }): MetricsSnapshot {
   const single = (name: string, type: 'gauge' | 'counter', help: string, value: number) =>
-    ({ name, type, help, values: [{ value, labels: {} }], aggregator: 'sum' }) as unknown as
-      MetricsSnapshot['aggregate'][number]
+    ({
+      name,
+      type,
+      help,
+      values: [{ value, labels: {} }],
+      aggregator: 'sum',
+    }) as unknown as MetricsSnapshot['aggregate'][number]
   return {
     aggregate: [
       single('berth_workers_ready', 'gauge', 'Workers of this server that serve requests.', ready),
-      single('berth_worker_restarts_total', 'counter', 'Workers of this server that ended while they served.', restarts),
+      single(
+        'berth_worker_restarts_total',
+        'counter',
+        'Workers of this server that ended while they served.',
+        restarts,
+      ),
     ],
     tenants: [],
   }

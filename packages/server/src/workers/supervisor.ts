@@ -7,6 +7,7 @@ import { createConnectionRouter } from './connection-router.ts'
 import { send, type ToSupervisor, type WorkerAssignment } from './messages.ts'
 import { supervisorMetrics } from './supervisor-metrics.ts'
 import { createWorkerMetrics } from './worker-metrics.ts'
+import { createWriteTurns } from './write-turns.ts'
 
 /**
  * Starts the workers of a server, passes them its connections, and starts those that end again. Each worker is a whole server except that it
@@ -88,6 +89,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       missedPings: 0,
     }),
   )
+  const writeTurns = createWriteTurns()
   let notice: string | undefined
   let isStopping = false
   let exitCode = 0
@@ -123,18 +125,24 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         case 'pong':
           place.missedPings = 0
           return undefined
+        case 'write-requested':
+          return writeTurns.request(worker)
+        case 'write-released':
+          return writeTurns.release(worker)
         case 'metrics':
           return metrics.request(worker, message.id, message.own)
         case 'collected':
           return metrics.receive(worker, message.id, message.snapshot)
       }
     })
+    log.info({ worker: number, pid: worker.pid }, 'a worker started')
     let isOver = false
     const onEnd = (code: number) => {
       if (isOver) return
       isOver = true
       router.forget(worker)
       metrics.forget(worker)
+      writeTurns.forget(worker)
       place.process = undefined
       onExit(place, code, performance.now() - startedMs)
     }
@@ -239,6 +247,15 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     }
   }, PING_MS)
 
+  for (const [listener, { address, family, port }] of Object.entries(router.addresses))
+    log.info(
+      {
+        listener,
+        url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+        workers: config.workers,
+      },
+      'listening',
+    )
   start(places[0] as Place)
   return {
     ready: ready.promise,

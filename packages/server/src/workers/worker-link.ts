@@ -1,7 +1,15 @@
 import type { Socket } from 'node:net'
 import type { ConnectionSource } from '../port/listen.ts'
+import type { WriteTurn } from '../storage/engines/sqlite/driver.ts'
 import type { MetricsSnapshot } from '../telemetry/metrics-snapshot.ts'
-import { type ListenerName, send, type ToSupervisor, type ToWorker, type WorkerAssignment } from './messages.ts'
+import {
+  type ListenerName,
+  send,
+  type ToSupervisor,
+  type ToWorker,
+  type WorkerAssignment,
+} from './messages.ts'
+import { createWriteTurn } from './write-turn.ts'
 
 /** A worker's side of the channel to its supervisor. */
 export interface WorkerLink {
@@ -13,6 +21,8 @@ export interface WorkerLink {
   /** `collect` returns the metrics of this worker for another one. */
   onCollect(collect: () => Promise<MetricsSnapshot>): void
   reportReady(notice: string): void
+  /** Of a SQLite database. */
+  readonly writeTurn: WriteTurn
 }
 
 /** Waits for the assignment of this process. A worker ends with its supervisor: it would hold a database that another server may open. */
@@ -25,6 +35,7 @@ export async function connectToSupervisor(): Promise<WorkerLink> {
   let collect: (() => Promise<MetricsSnapshot>) | undefined
   let lastId = 0
   const tell = (message: ToSupervisor) => send(process, message)
+  const writeTurn = createWriteTurn((type) => tell({ type }))
 
   process.on('message', (message: ToWorker, socket?: Socket) => {
     switch (message.type) {
@@ -37,6 +48,10 @@ export async function connectToSupervisor(): Promise<WorkerLink> {
         return closing.get(message.listener)?.()
       case 'ping':
         return tell({ type: 'pong' })
+      case 'write-granted':
+        return writeTurn.grant(message.isWanted)
+      case 'write-wanted':
+        return writeTurn.want()
       case 'collect': {
         const { id } = message
         collect?.().then(
@@ -82,5 +97,6 @@ export async function connectToSupervisor(): Promise<WorkerLink> {
       collect = work
     },
     reportReady: (notice) => tell({ type: 'ready', notice }),
+    writeTurn,
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -66,8 +65,8 @@ export function sqliteDialect(
   database: Database.Database,
   {
     meter,
-    isShared = false,
-  }: { readonly meter?: DatabaseMeter | undefined; readonly isShared?: boolean } = {},
+    writeTurn = alwaysOwnTurn,
+  }: { readonly meter?: DatabaseMeter | undefined; readonly writeTurn?: WriteTurn | undefined } = {},
 ): {
   readonly dialect: Dialect
   readonly version: Db['version']
@@ -129,16 +128,12 @@ export function sqliteDialect(
   const externalVersion = database.prepare('pragma data_version').pluck()
   const mutex = createMutex()
   let mayBeLost = false
-  // IMMEDIATE: waits for other processes here, not at the first write.
-  const begin = () => run('begin immediate', [])
-  // An attempt that finds another writer is no failed statement.
-  const attempt = () => execute('begin immediate', [])
   return {
     unsynced(value) {
       mayBeLost = value
     },
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
-      (mutex.isLocked() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
+      (database.inTransaction ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
     dialect: {
       createAdapter: () => new TransactionalDdlAdapter(),
       createDriver: () =>
@@ -146,8 +141,7 @@ export function sqliteDialect(
           run,
           readCommitted,
           mutex,
-          isShared,
-          begin: isShared ? () => waitForWriters(database, attempt) : begin,
+          writeTurn,
           hasEnded: () => !database.inTransaction,
           onBegin() {
             if (!mayBeLost) return () => undefined
@@ -201,30 +195,24 @@ function createMutex(): Mutex {
   }
 }
 
-const WRITES = /^\s*(?:insert|update|delete|replace)\b/i
-
-/** Waits for writers of other processes between two attempts: about the time of a commit. */
-const BUSY_RETRY_MS = 1
-
 /**
- * Starts a transaction when no other process writes. SQLite itself would wait by blocking this process, reads of others included. Fails like
- * SQLite, with SQLITE_BUSY after BUSY_TIMEOUT_MS.
+ * Which of the processes that share a database may write. SQLite itself would let a process wait by blocking it, with the requests of others
+ * that only read.
  */
-async function waitForWriters(database: Database.Database, begin: () => unknown): Promise<void> {
-  const endMs = performance.now() + BUSY_TIMEOUT_MS
-  for (;;) {
-    database.pragma('busy_timeout = 0')
-    try {
-      begin()
-      return
-    } catch (error) {
-      if (!rules.isTransient(error) || performance.now() >= endMs) throw error
-    } finally {
-      database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    }
-    await pause(BUSY_RETRY_MS)
-  }
+export interface WriteTurn {
+  /** Whether this process may write now without waiting. */
+  readonly isHeld: boolean
+  /** Waits until this process may write. */
+  wait(): Promise<void>
+  /** Waits, and keeps the turn until `finish`. */
+  take(): Promise<void>
+  finish(): void
 }
+
+/** For the only process that writes much. */
+const alwaysOwnTurn: WriteTurn = { isHeld: true, async wait() {}, async take() {}, finish() {} }
+
+const READS = /^\s*(?:select|with)\b/i
 
 /** `query`: the statement as Kysely's tree; undefined for those of the driver itself. */
 type Run = (text: string, parameters: readonly unknown[], query?: RootOperationNode) => QueryResult<unknown>
@@ -241,35 +229,20 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    const { run, readCommitted, mutex: turn, isShared } = this.#access
+    const { run, readCommitted, mutex, writeTurn, hasEnded } = this.#access
     if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
-    const waitsForOthers = isShared && WRITES.test(sql)
-    if (!turn.isLocked() && !waitsForOthers) return run(sql, parameters, query) as QueryResult<R>
-    if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
-    await turn.acquire()
+    if (READS.test(sql)) {
+      const read = hasEnded() ? run : readCommitted
+      return read(sql, parameters, query) as QueryResult<R>
+    }
+    if (!mutex.isLocked() && writeTurn.isHeld) return run(sql, parameters, query) as QueryResult<R>
+    await mutex.acquire()
     try {
-      if (waitsForOthers) return (await this.#alone(sql, parameters, query)) as QueryResult<R>
+      await writeTurn.take()
       return run(sql, parameters, query) as QueryResult<R>
     } finally {
-      turn.release()
-    }
-  }
-
-  /** Runs a statement in a transaction of its own, which waits for other processes without blocking this one. */
-  async #alone(
-    sql: string,
-    parameters: readonly unknown[],
-    query: RootOperationNode,
-  ): Promise<QueryResult<unknown>> {
-    const { run, begin, hasEnded } = this.#access
-    await begin()
-    try {
-      const result = run(sql, parameters, query)
-      run('commit', [])
-      return result
-    } catch (error) {
-      if (!hasEnded()) run('rollback', [])
-      throw error
+      writeTurn.finish()
+      mutex.release()
     }
   }
 
@@ -297,9 +270,7 @@ class SqliteConnection implements DatabaseConnection {
 
 interface DriverContext {
   readonly run: Run
-  /** Whether other processes write often. */
-  readonly isShared: boolean
-  readonly begin: () => unknown
+  readonly writeTurn: WriteTurn
   readonly readCommitted: Run
   readonly mutex: Mutex
   /** Whether SQLite has ended the transaction. */
@@ -310,7 +281,7 @@ interface DriverContext {
 }
 
 function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
-  const { run, begin, mutex, onBegin: began, close } = context
+  const { run, writeTurn, mutex, onBegin: began, close } = context
   let ended: () => void = () => undefined
   return {
     async init() {},
@@ -318,14 +289,18 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
       return new SqliteConnection(context)
     },
     async releaseConnection(connection) {
-      if ((connection as SqliteConnection).isInTransaction) mutex.release()
+      if (!(connection as SqliteConnection).isInTransaction) return
+      writeTurn.finish()
+      mutex.release()
     },
     async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
       await mutex.acquire()
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
       try {
-        await begin()
+        await writeTurn.take()
+        // IMMEDIATE: waits for other processes here, not at the first write.
+        run('begin immediate', [])
       } catch (error) {
         ended()
         throw error
