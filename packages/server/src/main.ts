@@ -232,7 +232,7 @@ export async function startBerth(
       onError: (err) => log.error({ err }, 'a run of garbage collection or scrub failed'),
     })
     const heartbeat = await startNodeHeartbeat(
-      background,
+      { ...background, isWorker: link !== undefined },
       {
         name: worker === undefined ? hostname() : `${hostname()}/${worker}`,
         version: version(),

@@ -173,7 +173,7 @@ export async function openSqliteDb(
     node: newNodeId(),
     source: { engine: 'sqlite', file },
     kysely,
-    rules: writeTurn === undefined ? sqlite.rules : { ...sqlite.rules, isShared: true },
+    rules: sqlite.rules,
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),

@@ -26,7 +26,7 @@ export async function createSharedCounters(
   onError: (error: unknown) => void,
 ): Promise<SharedCounters> {
   const library = await import('rate-limiter-flexible')
-  const store = db.engine === 'postgres' ? postgresStore(db) : await sqliteStore(dataDir)
+  const store = db.rules.isShared ? postgresStore(db) : await sqliteStore(dataDir)
   const localCounters = await createMemoryCounters()
   // Rows may stay a little longer: their end is checked when they are used.
   const sweep = () => store.sweep(Date.now())
@@ -46,10 +46,9 @@ export async function createSharedCounters(
         // A key over its limit stays so until the window ends: only the first rejection queries the database.
         inMemoryBlockOnConsumed: rate.points + 1,
       }
-      const limiter =
-        db.engine === 'postgres'
-          ? new library.RateLimiterPostgres(options)
-          : new library.RateLimiterSQLite(options)
+      const limiter = db.rules.isShared
+        ? new library.RateLimiterPostgres(options)
+        : new library.RateLimiterSQLite(options)
       const local = localCounters.counter(keyPrefix, rate)
       return {
         async count(key) {

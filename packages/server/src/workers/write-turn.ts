@@ -48,7 +48,7 @@ export function createWriteTurn(tell: (type: 'write-requested' | 'write-released
       isWanted = wanted
       waiting?.resolve()
       waiting = undefined
-      // Whoever waited takes the turn before this.
+      // The change that waited takes the turn before this.
       setImmediate(releaseIfWanted)
     },
     want() {

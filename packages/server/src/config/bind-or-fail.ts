@@ -1,5 +1,5 @@
-import type { ListenAddress } from '../config/setting-values.ts'
-import { SetupError } from '../config/setup-errors.ts'
+import type { ListenAddress } from './setting-values.ts'
+import { SetupError } from './setup-errors.ts'
 
 /** Runs `bind`. Throws a SetupError that names the setting if the address cannot be bound. */
 export async function bindOrFail<T>(
