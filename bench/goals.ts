@@ -20,6 +20,7 @@ export const workNames = [
   'traced',
   'json',
   'connect',
+  'workers',
 ] as const
 export type WorkName = (typeof workNames)[number]
 

@@ -22,6 +22,7 @@ import { measureGet, measureList } from './works/rest-reads.ts'
 import { measureStart } from './works/start.ts'
 import { measureTraced } from './works/traced.ts'
 import { measureWait } from './works/wait.ts'
+import { measureWorkers } from './works/workers.ts'
 
 /** The benchmark's command line. Exit codes: 0 measured, 1 something could not be measured, 2 wrong usage. */
 
@@ -45,6 +46,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   traced: measureTraced,
   json: measureJson,
   connect: measureConnect,
+  workers: measureWorkers,
 }
 
 const USAGE_EXIT_CODE = 2

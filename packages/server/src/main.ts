@@ -70,6 +70,7 @@ import { openTelemetry } from './telemetry/telemetry.ts'
 import { accountTokens } from './tokens/cloud-account-token.ts'
 import { createIssuerKeys } from './tokens/issuers/issuer-keys.ts'
 import { issSupport, pkceSupport } from './tokens/issuers/issuer-metadata.ts'
+import type { WorkerLink } from './workers/worker-link.ts'
 
 /** Opens an installation and serves it: the only place that knows all parts. */
 
@@ -107,6 +108,8 @@ export interface BerthOverrides extends InstallationOverrides, JobOverrides {
   readonly transferFlushMs?: number
   /** Between two writes of decisions of policies. */
   readonly decisionFlushMs?: number
+  /** Of a worker: its supervisor accepts connections, holds the lock and knows the metrics of the other workers. */
+  readonly link?: WorkerLink | undefined
 }
 
 export async function startBerth(
@@ -114,7 +117,9 @@ export async function startBerth(
   operatorLog: Log,
   overrides: BerthOverrides = {},
 ): Promise<Berth> {
-  const telemetry = await openTelemetry(config, operatorLog)
+  const { link } = overrides
+  const worker = link?.assignment.number
+  const telemetry = await openTelemetry(config, operatorLog, { worker })
   const { tracer } = telemetry
   const { log, warnings: storageRemarks } = createStorageFaultLog(telemetry.log)
   let listener: Listener | undefined
@@ -125,13 +130,15 @@ export async function startBerth(
   }
   const stopSteps: StopStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
   try {
-    const metrics = createMetrics()
+    const metrics = createMetrics({ ofOthers: link?.exchangeMetrics })
+    link?.onCollect(metrics.snapshot)
     // First: the database may belong to a running server.
-    const lock = overrides.openDb === undefined ? await lockDatabase(config) : undefined
+    const lock = overrides.openDb === undefined && link === undefined ? await lockDatabase(config) : undefined
     const installation = await openInstallation(config, log, {
       meter: metrics.database,
       tracer,
       lock,
+      writeTurn: link?.writeTurn,
       ...overrides,
     })
     const { store, keys } = installation
@@ -163,6 +170,7 @@ export async function startBerth(
       budget,
       unread,
       proxies,
+      source: link?.source('public'),
       observer: telemetry.observer,
       limits: { stopGraceMs: config.stopGraceMs, ...overrides.portLimits },
     })
@@ -172,7 +180,7 @@ export async function startBerth(
       run: () => port.requests.whenIdle(),
       waitsFor: () => port.requests.describe(limits.unfinishedNamesMax),
     })
-    const metricsPort = await listenForMetrics(config, log, () => server)
+    const metricsPort = await listenForMetrics(config, log, () => server, link?.source('metrics'))
     stopSteps.push({ name: 'metrics listener', run: () => metricsPort?.stop() })
 
     const addresses = addressesOf(config, port.url)
@@ -224,9 +232,9 @@ export async function startBerth(
       onError: (err) => log.error({ err }, 'a run of garbage collection or scrub failed'),
     })
     const heartbeat = await startNodeHeartbeat(
-      background,
+      { ...background, isWorker: link !== undefined },
       {
-        name: hostname(),
+        name: worker === undefined ? hostname() : `${hostname()}/${worker}`,
         version: version(),
         base_url: addresses.baseUrl,
         listen_address: `${config.listen.host}:${new URL(port.url).port}`,
@@ -422,12 +430,12 @@ function auditDropReporter(metrics: Metrics, log: Log): (events: number) => void
 
 /** Opens the counters of rate limits. */
 async function openCounters(
-  { rateLimitStore, dataDir }: Config,
+  { rateLimitStore, workers, dataDir }: Config,
   { store }: Installation,
   metrics: Metrics,
   log: Log,
 ): Promise<Counters> {
-  if (rateLimitStore === 'memory') return createMemoryCounters()
+  if ((rateLimitStore ?? (workers > 1 ? 'database' : 'memory')) === 'memory') return createMemoryCounters()
   let warnedMs = Number.NEGATIVE_INFINITY
   return createSharedCounters(store.db, dataDir, (err) => {
     metrics.recordLimitStoreFailure()

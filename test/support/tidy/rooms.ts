@@ -280,6 +280,13 @@ export const rooms: readonly Room[] = [
     libraries: [],
   },
   {
+    name: 'workers',
+    holds:
+      'several processes of one server: their supervisor, its connections and metrics, and what they send each other',
+    uses: ['config', 'runtime', 'port', 'storage', 'telemetry'],
+    libraries: [],
+  },
+  {
     name: 'commands',
     holds: 'the commands of the operator: serve, migrate, admin',
     uses: [
@@ -294,6 +301,7 @@ export const rooms: readonly Room[] = [
       'signin',
       'installation',
       'operator',
+      'workers',
       'main.ts',
     ],
     libraries: ['@inquirer/prompts'],

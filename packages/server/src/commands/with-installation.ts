@@ -69,6 +69,9 @@ export const EXIT_DAMAGE_FOUND = 5
 /** Exit codes: 1 failed, 2 wrong usage, 3 database unreachable, 6 the database was migrated by a newer version. */
 const exitCodes = { failed: 1, usage: 2, unreachable: 3, newer: 6 } as const
 
+/** Exit code of a start that may succeed later without a change. */
+export const EXIT_UNREACHABLE = exitCodes.unreachable
+
 /** Runs `work`. Reports a failure in one line on standard error, with an exit code. */
 export async function reportFailure(work: () => Promise<void>): Promise<void> {
   try {

@@ -133,6 +133,22 @@ export const limits = {
   deploymentChartsMax: 100,
   chartFieldCharsMax: 1024,
 
+  // Workers of one server (workers/supervisor.ts).
+  /** Workers that BERTH_WORKERS may ask for. */
+  workersMax: 64,
+  /** A worker that ends is started again after this; twice as long each time that it ends within `workerStableMs`, up to the maximum. */
+  workerRestartMs: SECOND_MS / 4,
+  workerRestartMsMax: 10 * SECOND_MS,
+  workerStableMs: 10 * SECOND_MS,
+  /** Starts in a row at which a worker did not become ready; then the server ends. */
+  workerStartsMax: 5,
+  /** A worker whose event loop has not responded for this long is killed. */
+  workerUnresponsiveMs: 30 * SECOND_MS,
+  /** Accepted connections that wait for a worker; more are closed. */
+  workerConnectionsWaitingMax: 1000,
+  /** How long `/metrics` waits for the numbers of the other workers. */
+  workerMetricsMs: 2 * SECOND_MS,
+
   // Connections to PostgreSQL (storage/postgres-connection.ts).
   /** Connections of requests and background work that a node opens, unless BERTH_DATABASE_POOL_MAX says otherwise; and its bounds. */
   databasePoolDefault: 16,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { addressesOf } from '../config/addresses.ts'
@@ -61,6 +62,9 @@ const good: readonly [name: string, value: string, member: keyof ReturnType<type
       'postgres://u@a:1,b:2/d?target_session_attrs=primary',
     ],
     ['BERTH_DATABASE_POOL_MAX', '40', 'databasePoolMax', 40],
+    ['BERTH_WORKERS', '', 'workers', 1],
+    ['BERTH_WORKERS', '3', 'workers', 3],
+    ['BERTH_WORKERS', 'auto', 'workers', Math.min(availableParallelism(), limits.workersMax)],
     ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
     ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
     ['BERTH_OWNERS_MANAGE_CATALOG', 'true', 'ownersManageCatalog', true],

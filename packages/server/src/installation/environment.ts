@@ -22,17 +22,31 @@ export function readEnvironment(): EnvironmentResult {
   const read = readConfig(env)
   if ('problems' in read)
     return { problems: read.problems.map((problem) => (file === '' ? problem : `${problem} (${file})`)) }
-  // Libraries read their own variables, such as AWS_REGION.
+  exportVariables(env)
+  return { env, config: read.config }
+}
+
+/**
+ * Reads the environment that another process of this server started with, and takes over its variables. Settings that take effect with a
+ * restart only are then the same in both, even if the file has changed.
+ */
+export function adoptEnvironment(env: Environment): EnvironmentResult {
+  exportVariables(env)
+  const read = readConfig(env)
+  return 'problems' in read ? read : { env, config: read.config }
+}
+
+/** Libraries read their own variables, such as AWS_REGION. */
+function exportVariables(env: Environment): void {
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || process.env[name] !== undefined) continue
     process.env[name] = value
     namesFromFile.add(name)
   }
-  return { env, config: read.config }
 }
 
 /** The variables that the process was started with. */
-function ownEnvironment(): Environment {
+export function ownEnvironment(): Environment {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !namesFromFile.has(name)))
 }
 

@@ -29,6 +29,7 @@ import {
   openSqliteDb,
 } from '../storage/db.ts'
 import { type Ballast, ballast, noBallast } from '../storage/engines/sqlite/ballast.ts'
+import type { WriteTurn } from '../storage/engines/sqlite/driver.ts'
 import type { FileLock } from '../storage/engines/sqlite/file-lock.ts'
 import { migrate, migrationState, NewerDatabase } from '../storage/schema/migrate.ts'
 import { readUnfinishedRestore } from '../storage/schema/unfinished-restore.ts'
@@ -60,6 +61,8 @@ export interface InstallationOverrides {
   /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
   readonly lock?: FileLock | undefined
   readonly tracer?: Tracer | undefined
+  /** Of a worker: its supervisor has locked the SQLite database, and other workers write to it. */
+  readonly writeTurn?: WriteTurn | undefined
 }
 
 /**
@@ -92,7 +95,7 @@ export async function openInstallation(
   }
   let db: Db
   try {
-    db = await (overrides.openDb?.() ?? openDatabase(config, log, overrides.meter, overrides.tracer))
+    db = await (overrides.openDb?.() ?? openDatabase(config, log, overrides))
   } catch (error) {
     await close()
     throw error
@@ -143,9 +146,10 @@ export function toSetupError({ databaseUrl }: Config, error: unknown): unknown {
 async function migrateWithLock(
   config: Config,
   db: Db,
-  { lock, openDb }: InstallationOverrides,
+  { lock, openDb, writeTurn }: InstallationOverrides,
 ): Promise<readonly string[]> {
-  const needsLock = lock === undefined && openDb === undefined && config.databaseUrl === undefined
+  const isLocked = lock !== undefined || writeTurn !== undefined
+  const needsLock = !isLocked && openDb === undefined && config.databaseUrl === undefined
   if (!needsLock || (await migrationState(db)).missing.length === 0) return migrate(db)
   const own = await lockDatabase(config)
   try {
@@ -219,19 +223,21 @@ export function databaseFile(dataDir: string): string {
 export async function openDatabase(
   config: Config,
   log: Log,
-  meter?: DatabaseMeter,
-  tracer?: Tracer,
+  { meter, tracer, writeTurn }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'writeTurn'> = {},
 ): Promise<Db> {
   if (config.databaseUrl !== undefined) {
     return openPostgresDb(config.databaseUrl, {
       onError: (err) => log.warn({ err }, 'a database connection broke'),
       meter,
-      poolMax: config.databasePoolMax,
+      poolMax: Math.max(
+        limits.databasePoolMin,
+        Math.floor((config.databasePoolMax ?? limits.databasePoolDefault) / config.workers),
+      ),
       tracer,
     })
   }
   try {
-    return await openSqliteDb(databaseFile(config.dataDir), meter, tracer)
+    return await openSqliteDb(databaseFile(config.dataDir), { meter, tracer, writeTurn })
   } catch (error) {
     throw dataDirectoryError(config.dataDir, error)
   }

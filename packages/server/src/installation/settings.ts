@@ -1,4 +1,6 @@
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { limits } from '../config/limits.ts'
 import { type SettingGroup, setting } from '../config/setting.ts'
 import { type MasterKey, parseMasterKey } from '../runtime/encryption.ts'
 
@@ -7,6 +9,8 @@ export interface InstallationSettings {
   readonly dataDir: string
   /** Undefined: `master.key` in the data directory. */
   readonly masterKey: MasterKey | undefined
+  /** Processes that serve; 1: the server is one process. */
+  readonly workers: number
 }
 
 /** In the directory that the command is started in. */
@@ -32,7 +36,25 @@ const masterKey = setting('BERTH_MASTER_KEY', {
   parse: parseMasterKey,
 })
 
+const workers = setting('BERTH_WORKERS', {
+  help: `processes that serve the port together, see [workers](#workers) (1-${limits.workersMax}); \`auto\`: one for each core`,
+  default: '`1`: a single process',
+  expected: `auto, or a number from 1 to ${limits.workersMax}`,
+  parse: parseWorkers,
+  fallback: 1,
+})
+
 export const installationSettings: SettingGroup<InstallationSettings> = {
-  settings: [envFile, dataDir, masterKey],
-  read: ({ read }) => ({ dataDir: resolve(read(dataDir)), masterKey: read(masterKey) }),
+  settings: [envFile, dataDir, masterKey, workers],
+  read: ({ read }) => ({
+    dataDir: resolve(read(dataDir)),
+    masterKey: read(masterKey),
+    workers: read(workers),
+  }),
+}
+
+function parseWorkers(value: string): number | undefined {
+  if (value === 'auto') return Math.min(availableParallelism(), limits.workersMax)
+  const workers = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  return workers >= 1 && workers <= limits.workersMax ? workers : undefined
 }

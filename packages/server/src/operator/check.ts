@@ -231,7 +231,8 @@ const databaseChecks: Readonly<
         'Upgrade it to version 15 or newer.',
       )
     const free = Number(row.connections) - Number(row.reserved)
-    const perNode = (config.databasePoolMax ?? limits.databasePoolDefault) + CONNECTIONS_BESIDE_POOL
+    const perNode =
+      (config.databasePoolMax ?? limits.databasePoolDefault) + CONNECTIONS_BESIDE_POOL * config.workers
     const nodes = Math.floor(free / perNode)
     const text = `max_connections leaves ${free} connections, enough for ${nodes} nodes with ${perNode} each`
     return nodes < 1

@@ -40,7 +40,21 @@ export interface ListenOptions {
   readonly observer?: RequestObserver | undefined
   /** Replaces single limits of config/limits.ts. */
   readonly limits?: Partial<PortLimits> | undefined
+  /** Accepts the connections instead of this process, which then binds nothing. */
+  readonly source?: ConnectionSource | undefined
 }
+
+/** A listener in another process, which passes its connections on. */
+export interface ConnectionSource {
+  readonly address: BoundAddress
+  /** `accept` receives connections until `close`. */
+  open(accept: (socket: Socket) => void): void
+  /** Resolves when no more connections come. */
+  close(): Promise<void>
+}
+
+/** An address as the system reports it. */
+export type BoundAddress = Pick<AddressInfo, 'address' | 'family' | 'port'>
 
 export interface Listener {
   /** As the system reports it: a numeric address. */
@@ -122,26 +136,33 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     })
     socket.on('error', (failure) => options.log.debug({ err: failure }, 'connection failed'))
   })
-  await new Promise<void>((resolve, reject) => {
-    const fail = (failure: Error) => {
+  const { source } = options
+  if (source === undefined) {
+    try {
+      await bind(server, options)
+    } catch (failure) {
       http1.close()
       http2.destroy()
-      reject(failure)
+      throw failure
     }
-    server.once('error', fail)
-    server.listen(options.port, options.host, () => {
-      server.off('error', fail)
-      resolve()
+  } else
+    source.open((socket) => {
+      socket.allowHalfOpen = true
+      server.emit('connection', socket)
     })
-  })
   server.on('error', (failure) => options.log.error({ err: failure }, 'accepting connections failed'))
+  const stopAccepting = async (): Promise<{ readonly closed: Promise<unknown> }> => {
+    if (source === undefined) return { closed: new Promise<void>((resolve) => server.close(() => resolve())) }
+    await source.close()
+    return { closed: Promise.all([...sockets].map(untilClosed)) }
+  }
 
   const stopNow = async (delayMs: number) => {
     context.stopping = true
     if (delayMs > 0) await pause(delayMs)
     // What has arrived by now is accepted and read first: it would be reset otherwise.
     for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    const { closed } = await stopAccepting()
     options.grpc.stop()
     const undecided = setTimeout(() => admission.dropUndecided(), context.limits.undecidedGraceMs)
     http1.close()
@@ -169,7 +190,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     }
   }
   let stopped: Promise<void> | undefined
-  const { address, family, port } = server.address() as AddressInfo
+  const { address, family, port } = source?.address ?? (server.address() as AddressInfo)
   const host = family === 'IPv6' ? `[${address}]` : address
   return {
     address,
@@ -195,9 +216,38 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /** Enough for a connection that waits to be accepted, and for what it has sent. */
-const EVENT_LOOP_TURNS = 3
+export const EVENT_LOOP_TURNS = 3
+
+/** Options of the sockets of clients. */
+export const socketOptions = {
+  allowHalfOpen: true,
+  noDelay: true,
+  // Dead peers are found this way: nothing else ends a stream that waits for news.
+  keepAlive: true,
+  keepAliveInitialDelay: productLimits.tcpKeepAliveDelayMs,
+}
+
+/** Rejects with the error of the system if the address cannot be bound. */
+export async function bind(
+  server: Server,
+  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen(port, host, resolve)
+  try {
+    await promise
+  } finally {
+    server.off('error', reject)
+    server.off('listening', resolve)
+  }
+}
 
 type ConnectionHandler = (socket: Socket, isHttp2: boolean) => void
+
+async function untilClosed(socket: Socket): Promise<void> {
+  if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()))
+}
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
@@ -209,13 +259,6 @@ function createListeningServer(
   onConnection: ConnectionHandler,
 ): Server {
   const { protocolTimeoutMs } = context.limits
-  const socketOptions = {
-    allowHalfOpen: true,
-    noDelay: true,
-    // Dead peers are found this way: nothing else ends a stream that waits for news.
-    keepAlive: true,
-    keepAliveInitialDelay: productLimits.tcpKeepAliveDelayMs,
-  }
   if (tls === undefined) {
     return createServer(socketOptions, (socket) => detectProtocol(socket, protocolTimeoutMs, onConnection))
   }

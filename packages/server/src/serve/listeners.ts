@@ -1,12 +1,11 @@
 import { constants } from 'node:http2'
 import { errorBody } from '../api/error-body.ts'
 import { unavailable } from '../api/errors.ts'
-import type { ListenAddress } from '../config/setting-values.ts'
-import { SetupError } from '../config/setup-errors.ts'
+import { bindOrFail } from '../config/bind-or-fail.ts'
 import type { Config } from '../installation/config.ts'
 import type { UntrustedProxyDetector } from '../installation/untrusted-proxies.ts'
 import type { HttpHandler } from '../port/http.ts'
-import { type ListenOptions, listen } from '../port/listen.ts'
+import { type ConnectionSource, type ListenOptions, listen } from '../port/listen.ts'
 import type { GrpcHandler } from '../port/port-context.ts'
 import type { Log } from '../runtime/log.ts'
 
@@ -31,7 +30,7 @@ export async function listenPublic(
     ...options
   }: Pick<
     ListenOptions,
-    'tls' | 'addressOf' | 'isTrustedProxy' | 'budget' | 'unread' | 'observer' | 'limits'
+    'tls' | 'addressOf' | 'isTrustedProxy' | 'budget' | 'unread' | 'observer' | 'limits' | 'source'
   > & {
     readonly proxies: UntrustedProxyDetector
   },
@@ -62,7 +61,12 @@ export async function listenPublic(
 }
 
 /** Binds the operator's own listener, for plain HTTP; undefined if the configuration has none. */
-export async function listenForMetrics(config: Config, log: Log, server: () => ServingHandlers | undefined) {
+export async function listenForMetrics(
+  config: Config,
+  log: Log,
+  server: () => ServingHandlers | undefined,
+  source: ConnectionSource | undefined,
+) {
   const { metricsListen } = config
   if (metricsListen === undefined) return undefined
   const errorDomain = errorDomainAtStart(config)
@@ -73,6 +77,7 @@ export async function listenForMetrics(config: Config, log: Log, server: () => S
       grpc: { handle: (stream) => stream.close(REFUSED_STREAM), stop() {}, abort() {} },
       errorDomain,
       log,
+      source,
     }),
   )
   log.info({ url: port.url }, 'serving metrics')
@@ -93,23 +98,4 @@ function startingHandler(errorDomain: string): HttpHandler {
     headers: { 'content-type': 'application/json', 'retry-after': '1' },
     body: errorBody(unavailable('the server is starting', SECOND_MS), errorDomain),
   })
-}
-
-/** Runs `bind`. Throws a SetupError that names the setting if the address cannot be bound. */
-async function bindOrFail<T>(
-  setting: string,
-  { host, port }: ListenAddress,
-  bind: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await bind()
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EADDRINUSE')
-      throw new SetupError(`${host}:${port} is in use; choose another address with ${setting}`)
-    if (code === 'EACCES') throw new SetupError(`${setting}: no permission to listen on ${host}:${port}`)
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new SetupError(`${setting}: ${host} is not an address of this machine`)
-    throw error
-  }
 }

@@ -15,6 +15,7 @@ import type { Tracer } from '../runtime/tracer.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './changes/group-commit.ts'
 import type { Engine, EngineRules } from './engines/engine.ts'
 import { createPermits, dividePool, withPermit } from './engines/postgres/connection-permits.ts'
+import type { WriteTurn } from './engines/sqlite/driver.ts'
 import type { Tables } from './schema/tables.ts'
 import { tracedDb, tracedDialect } from './tracing.ts'
 
@@ -136,8 +137,18 @@ function requireSqliteFile(file: string): void {
   }
 }
 
+export interface SqliteOptions {
+  readonly meter?: DatabaseMeter | undefined
+  readonly tracer?: Tracer | undefined
+  /** Of a worker, which shares the database with the others. */
+  readonly writeTurn?: WriteTurn | undefined
+}
+
 /** Opens or creates the SQLite database at `file`. */
-export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?: Tracer): Promise<Db> {
+export async function openSqliteDb(
+  file: string,
+  { meter, tracer, writeTurn }: SqliteOptions = {},
+): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([
     import('./engines/sqlite/driver.ts'),
     import('./engines/sqlite/reader-pool.ts'),
@@ -147,7 +158,12 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
   // SQLite gives the files beside it the same mode. Other users of the machine must not read them.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version, readNow, unsynced: allowLoss } = sqlite.sqliteDialect(database, meter)
+  const {
+    dialect,
+    version,
+    readNow,
+    unsynced: allowLoss,
+  } = sqlite.sqliteDialect(database, { meter, writeTurn })
   const kysely = new Kysely<Tables>({
     dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'sqlite', tracer),
   })
@@ -161,7 +177,7 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
-    transaction: groupCommit(kysely, allowLoss),
+    transaction: groupCommit(kysely, { allowLoss, waitForTurn: writeTurn?.wait }),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     async readOnlyReason() {
       await kysely.selectFrom('settings').select('name').limit(1).execute()

@@ -54,8 +54,15 @@ export interface AccessLogSettings {
 const WARNING_INTERVAL_MS = 60_000
 const LOG_MODE = 0o640
 
-/** Rejects with the error of the system for a file that cannot be opened. */
-export async function openAccessLog({ target }: AccessLogSettings, log: Log): Promise<AccessLog> {
+/** The system writes this much to a pipe in one piece (PIPE_BUF), so that workers do not mix their lines. */
+const PIPE_WRITE_BYTES = 4096
+
+/** Rejects with the error of the system for a file that cannot be opened. `worker`: number of this worker, which each line then has. */
+export async function openAccessLog(
+  { target }: AccessLogSettings,
+  log: Log,
+  worker?: number,
+): Promise<AccessLog> {
   // pino reports a file that it cannot open, and then ends the process with a stack.
   if (typeof target === 'string') closeSync(openSync(target, 'a', LOG_MODE))
   const out = pino.destination({
@@ -64,6 +71,7 @@ export async function openAccessLog({ target }: AccessLogSettings, log: Log): Pr
     append: true,
     mode: LOG_MODE,
     maxLength: limits.accessLogBufferBytesMax,
+    ...(worker !== undefined && typeof target === 'number' && { maxWrite: PIPE_WRITE_BYTES }),
   })
   let dropped = 0
   let warnedMs = Number.NEGATIVE_INFINITY
@@ -85,7 +93,7 @@ export async function openAccessLog({ target }: AccessLogSettings, log: Log): Pr
     warn({})
   })
   return {
-    write: (line) => out.write(`${JSON.stringify(line)}\n`),
+    write: (line) => out.write(`${JSON.stringify(worker === undefined ? line : { ...line, worker })}\n`),
     reopen() {
       if (typeof target === 'string') out.reopen()
     },

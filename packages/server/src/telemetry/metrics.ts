@@ -9,6 +9,7 @@ import { withTimeout } from '../runtime/timeout.ts'
 import type { DatabaseMeter, Db } from '../storage/db.ts'
 import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
 import { cachedRead } from './cached-read.ts'
+import { type MetricsSnapshot, renderSum, snapshotOf } from './metrics-snapshot.ts'
 
 /** The metrics of the server, in the format of Prometheus. docs/operating.md explains each metric. */
 export interface Metrics {
@@ -70,6 +71,8 @@ export interface Metrics {
   render(options: {
     readonly tenants: boolean
   }): Promise<{ readonly contentType: string; readonly body: string }>
+  /** The metrics of this process, for another worker. */
+  snapshot(): Promise<MetricsSnapshot>
 }
 
 const SECOND_MS = 1000
@@ -89,7 +92,12 @@ export type MetricJobName =
   | 'finding_history'
   | 'usage'
 
-export function createMetrics(): Metrics {
+/** `ofOthers` returns the metrics of the other workers, given those of this one; undefined: there are none. */
+export function createMetrics({
+  ofOthers,
+}: {
+  readonly ofOthers?: ((own: MetricsSnapshot) => Promise<readonly MetricsSnapshot[]>) | undefined
+} = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const tenantRegistry = new Registry()
@@ -223,6 +231,7 @@ export function createMetrics(): Metrics {
   const collectionSeconds = new Gauge({
     name: 'berth_registry_collection_duration_seconds',
     help: 'Duration of the last garbage collection on this node.',
+    aggregator: 'max',
     registers,
   })
   const collected = new Counter({
@@ -275,6 +284,7 @@ export function createMetrics(): Metrics {
     name: 'berth_job_last_success_timestamp_seconds',
     help: 'When background work last succeeded on this node, by name.',
     labelNames: ['name'],
+    aggregator: 'max',
     registers,
   })
 
@@ -282,6 +292,7 @@ export function createMetrics(): Metrics {
     name: 'berth_build_info',
     help: 'Always 1: the version of Berth and of Node.js.',
     labelNames: ['version', 'node'],
+    aggregator: 'first',
     registers,
   }).set({ version: version(), node: process.versions.node }, 1)
 
@@ -300,6 +311,8 @@ export function createMetrics(): Metrics {
     new Gauge({
       name,
       help,
+      // Every process reads the same.
+      aggregator: 'max',
       registers,
       async collect() {
         const ms = await readKept()
@@ -323,8 +336,22 @@ export function createMetrics(): Metrics {
     return child
   }
 
+  const snapshot = () => snapshotOf({ aggregate: registry, tenants: tenantRegistry })
+  const allSnapshots =
+    ofOthers &&
+    coalesceCalls(async () => {
+      const own = await snapshot()
+      return [own, ...(await ofOthers(own))]
+    })
   const aggregateMetrics = coalesceCalls(() => registry.metrics())
   const tenantMetrics = coalesceCalls(() => tenantRegistry.metrics())
+  const renderTexts = async (tenants: boolean) => {
+    if (allSnapshots === undefined)
+      return Promise.all([aggregateMetrics(), ...(tenants ? [tenantMetrics()] : [])])
+    const snapshots = await allSnapshots()
+    const parts = tenants ? (['aggregate', 'tenants'] as const) : (['aggregate'] as const)
+    return Promise.all(parts.map((part) => renderSum(snapshots, part)))
+  }
 
   return {
     recordCall(method, protocol, code, ms) {
@@ -366,6 +393,7 @@ export function createMetrics(): Metrics {
         name,
         help: 'When advisory feeds were last read to their end, on any node; 0: never.',
         labelNames: ['feed'],
+        aggregator: 'max',
         registers: tenantRegisters,
         async collect() {
           const times = (await readKept()) ?? []
@@ -412,6 +440,7 @@ export function createMetrics(): Metrics {
         new Gauge({
           name,
           help,
+          aggregator: 'max',
           registers,
           async collect() {
             const usage = await readKept()
@@ -428,6 +457,7 @@ export function createMetrics(): Metrics {
           name,
           help,
           labelNames: ['directory'],
+          aggregator: 'min',
           registers,
           async collect() {
             const readings = await readInTime()
@@ -457,6 +487,7 @@ export function createMetrics(): Metrics {
       new Gauge({
         name: 'berth_tls_certificate_expiry_timestamp_seconds',
         help: 'When the certificate of the public port expires.',
+        aggregator: 'min',
         registers,
         collect() {
           this.set(expiresMs() / SECOND_MS)
@@ -512,9 +543,10 @@ export function createMetrics(): Metrics {
       )
     },
     async render({ tenants }) {
-      const texts = await Promise.all([aggregateMetrics(), ...(tenants ? [tenantMetrics()] : [])])
+      const texts = await renderTexts(tenants)
       return { contentType: registry.contentType, body: texts.join('') }
     },
+    snapshot,
   }
 }
 

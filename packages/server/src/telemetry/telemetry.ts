@@ -29,9 +29,11 @@ export async function openTelemetry(
     blobs,
   }: TelemetrySettings & { readonly blobs: { readonly endpoint: string | undefined } | undefined },
   log: Log,
+  { worker }: { readonly worker?: number | undefined } = {},
 ): Promise<Telemetry> {
   const targets = [...traceOrigins, ...(blobs?.endpoint === undefined ? [] : [blobs.endpoint])]
-  const lines = accessLog && (await withSettingName('BERTH_ACCESS_LOG', () => openAccessLog(accessLog, log)))
+  const lines =
+    accessLog && (await withSettingName('BERTH_ACCESS_LOG', () => openAccessLog(accessLog, log, worker)))
   // Takes time and memory, so only servers with traces load it.
   const otel = settings && (await import('./tracing.ts'))
   const tracing =

@@ -8,7 +8,8 @@ export type RateLimitStore = (typeof rateLimitStores)[number]
 export interface RateLimitSettings {
   /** Calls that an identity, or an address, may make; empty: no limit. */
   readonly rateLimits: Readonly<Record<'identity' | 'address', LimitTable>>
-  readonly rateLimitStore: RateLimitStore
+  /** Undefined: `memory` for a single process, `database` with workers. */
+  readonly rateLimitStore: RateLimitStore | undefined
 }
 
 const unlimited: LimitTable = {}
@@ -28,11 +29,10 @@ const address = setting('BERTH_RATE_LIMITS_ADDRESS', {
   ...table,
 })
 const store = setting<RateLimitStore>('BERTH_RATE_LIMIT_STORE', {
-  help: '`memory`: each node counts by itself; `database`: all nodes count together',
-  default: '`memory`',
+  help: '`memory`: each process counts by itself; `database`: all nodes and workers count together',
+  default: '`memory`, with [workers](#workers) `database`',
   expected: `one of ${rateLimitStores.join(', ')}`,
   parse: oneOf(rateLimitStores),
-  fallback: 'memory',
 })
 
 export const rateLimitSettings: SettingGroup<RateLimitSettings> = {

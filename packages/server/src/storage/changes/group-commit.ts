@@ -28,16 +28,23 @@ interface Change extends TransactionOptions {
   readonly waiter: PromiseWithResolvers<unknown>
 }
 
-/** `unsynced` receives whether the next transaction may be lost. */
+export interface GroupCommitOptions {
+  /** Receives whether the next transaction may be lost. */
+  readonly allowLoss?: (mayBeLost: boolean) => void
+  /** Waits until this process may write; the changes that arrive meanwhile join the commit. */
+  readonly waitForTurn?: (() => Promise<void>) | undefined
+}
+
 export function groupCommit(
   kysely: Kysely<Tables>,
-  allowLoss: (mayBeLost: boolean) => void = () => undefined,
+  { allowLoss = () => undefined, waitForTurn }: GroupCommitOptions = {},
 ): RunTransaction {
   const waiting: Change[] = []
   let scheduled = false
 
   const runWaiting = async () => {
     while (waiting.length > 0) {
+      await waitForTurn?.()
       const group = waiting.splice(0, GROUP_MAX)
       const [only] = group
       allowLoss(group.every(({ mayBeLost }) => mayBeLost === true))

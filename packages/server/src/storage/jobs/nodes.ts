@@ -15,10 +15,15 @@ export interface NodeHeartbeat {
 
 /** Registers this process, and writes signs of life until it stops. Deletes nodes that have not written any for long. */
 export async function startNodeHeartbeat(
-  { db, clock }: { readonly db: Db; readonly clock: () => number },
+  {
+    db,
+    clock,
+    isWorker = false,
+  }: { readonly db: Db; readonly clock: () => number; readonly isWorker?: boolean },
   facts: NodeFacts,
   onError: (error: unknown) => void,
 ): Promise<NodeHeartbeat> {
+  const hasOthers = db.rules.isShared || isWorker
   const row: NodeRow = { ...facts, id: db.node, started_ms: clock(), seen_ms: clock() }
   const beat = () =>
     inTransaction(db, async (tx) => {
@@ -30,7 +35,7 @@ export async function startNodeHeartbeat(
         .execute()
       const forgottenMs = clock() - limits.nodeForgottenMs
       // A database for one server has no other nodes: rows of those that crashed stay only until the next start.
-      await (db.rules.isShared
+      await (hasOthers
         ? tx.deleteFrom('nodes').where('seen_ms', '<', forgottenMs)
         : tx.deleteFrom('nodes').where('id', '!=', row.id)
       ).execute()
@@ -38,7 +43,7 @@ export async function startNodeHeartbeat(
   // A server starts on a full disk, too, and registers when there is space.
   let isRegistered = false
   const attempt = async () => {
-    if (isRegistered && !db.rules.isShared) return
+    if (isRegistered && !hasOthers) return
     await beat()
     isRegistered = true
   }

@@ -63,7 +63,10 @@ export function statementRunner(database: Database.Database) {
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
   database: Database.Database,
-  meter?: DatabaseMeter,
+  {
+    meter,
+    writeTurn = alwaysOwnTurn,
+  }: { readonly meter?: DatabaseMeter | undefined; readonly writeTurn?: WriteTurn | undefined } = {},
 ): {
   readonly dialect: Dialect
   readonly version: Db['version']
@@ -130,7 +133,7 @@ export function sqliteDialect(
       mayBeLost = value
     },
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
-      (mutex.isLocked() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
+      (database.inTransaction ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
     dialect: {
       createAdapter: () => new TransactionalDdlAdapter(),
       createDriver: () =>
@@ -138,6 +141,7 @@ export function sqliteDialect(
           run,
           readCommitted,
           mutex,
+          writeTurn,
           hasEnded: () => !database.inTransaction,
           onBegin() {
             if (!mayBeLost) return () => undefined
@@ -191,6 +195,25 @@ function createMutex(): Mutex {
   }
 }
 
+/**
+ * Which of the processes that share a database may write. SQLite itself would let a process wait by blocking it, with the requests of others
+ * that only read.
+ */
+export interface WriteTurn {
+  /** Whether this process may write now without waiting. */
+  readonly isHeld: boolean
+  /** Waits until this process may write. */
+  wait(): Promise<void>
+  /** Waits, and keeps the turn until `finish`. */
+  take(): Promise<void>
+  finish(): void
+}
+
+/** For the only process that writes much. */
+const alwaysOwnTurn: WriteTurn = { isHeld: true, async wait() {}, async take() {}, finish() {} }
+
+const READS = /^\s*(?:select|with)\b/i
+
 /** `query`: the statement as Kysely's tree; undefined for those of the driver itself. */
 type Run = (text: string, parameters: readonly unknown[], query?: RootOperationNode) => QueryResult<unknown>
 
@@ -206,15 +229,20 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    const { run, readCommitted, mutex: turn } = this.#access
+    const { run, readCommitted, mutex, writeTurn, hasEnded } = this.#access
     if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
-    if (!turn.isLocked()) return run(sql, parameters, query) as QueryResult<R>
-    if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
-    await turn.acquire()
+    if (READS.test(sql)) {
+      const read = hasEnded() ? run : readCommitted
+      return read(sql, parameters, query) as QueryResult<R>
+    }
+    if (!mutex.isLocked() && writeTurn.isHeld) return run(sql, parameters, query) as QueryResult<R>
+    await mutex.acquire()
     try {
+      await writeTurn.take()
       return run(sql, parameters, query) as QueryResult<R>
     } finally {
-      turn.release()
+      writeTurn.finish()
+      mutex.release()
     }
   }
 
@@ -242,6 +270,7 @@ class SqliteConnection implements DatabaseConnection {
 
 interface DriverContext {
   readonly run: Run
+  readonly writeTurn: WriteTurn
   readonly readCommitted: Run
   readonly mutex: Mutex
   /** Whether SQLite has ended the transaction. */
@@ -252,7 +281,7 @@ interface DriverContext {
 }
 
 function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
-  const { run, mutex, onBegin: began, close } = context
+  const { run, writeTurn, mutex, onBegin: began, close } = context
   let ended: () => void = () => undefined
   return {
     async init() {},
@@ -260,13 +289,16 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
       return new SqliteConnection(context)
     },
     async releaseConnection(connection) {
-      if ((connection as SqliteConnection).isInTransaction) mutex.release()
+      if (!(connection as SqliteConnection).isInTransaction) return
+      writeTurn.finish()
+      mutex.release()
     },
     async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
       await mutex.acquire()
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
       try {
+        await writeTurn.take()
         // IMMEDIATE: waits for other processes here, not at the first write.
         run('begin immediate', [])
       } catch (error) {

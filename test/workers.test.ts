@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { limits } from '@berth/server/config/limits.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { apiOf, managedRole, newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { withoutPostgres } from './support/database/postgres.ts'
+import { selfSignedCertificate } from './support/http/certificate.ts'
+import { createCrossNodeWork, nodeClient } from './support/server/cross-node-work.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startWithWorkers } from './support/server/workers.ts'
+
+/** Several processes that serve one port: `BERTH_WORKERS`. */
+
+const WAIT_MS_MAX = 30_000
+
+async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  for (const giveUp = Date.now() + WAIT_MS_MAX; !(await isTrue()); await pause(50))
+    assert.ok(Date.now() < giveUp, `never: ${what}`)
+}
+
+async function metric(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return Number(line?.slice(name.length + 1))
+}
+
+async function statusOf(agent: Agent, url: string, headers: Readonly<Record<string, string>>) {
+  const [response] = (await once(request(url, { agent, headers }).end(), 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+  return { status: response.statusCode, connection: response.headers.connection }
+}
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  const skip =
+    (!databases.some(({ name }) => name === engine) && 'not among BERTH_TEST_DATABASES') ||
+    (engine === 'postgres' && withoutPostgres)
+
+  test(`workers see the writes of each other immediately (${engine})`, { skip }, async (t) => {
+    const server = await startWithWorkers(t, engine)
+    const { organization, tokens, settings } = server
+    const [first, second] = [await server.origin(1), await server.origin(2)]
+    const one = apiOf({ url: first }, tokens.api)
+    const two = apiOf({ url: second }, tokens.api)
+
+    await t.test('both serve, and the access log says which one', async () => {
+      await server.untilLogged('"worker":1')
+      await server.untilLogged('"worker":2')
+      assert.equal((await one.get(`iam/groups/${organization}`)).status, 200)
+      assert.equal((await two.get(`iam/groups/${organization}`)).status, 200)
+    })
+
+    await t.test('a role that is removed', async () => {
+      const robot = await one.create(`iam/identities/${organization}`, {
+        name: newName('robot'),
+        claimMatch: { issuer: 'https://issuer.example', subject: 'robot' },
+      })
+      const binding = await two.create(`iam/roleBindings/${organization}`, {
+        identityUid: robot.uid,
+        roleUid: managedRole('viewer'),
+      })
+      const { stdout } = await runBerth(t, ['admin', 'token', '--identity', robot.uid], settings)
+      const robotAt = [first, second].map((url) => apiOf({ url }, stdout.trim()))
+      const statuses = () =>
+        Promise.all(robotAt.map(async (api) => (await api.get('iam/groups')).body?.groups?.length))
+      assert.deepEqual(await statuses(), [1, 1])
+      for (let round = 0; round < 20; round++) {
+        const [writer, other] = round % 2 === 0 ? [one, 1] : [two, 0]
+        const made = await writer.create(`iam/groups/${organization}`, { name: newName('group') })
+        assert.equal((await (robotAt[other] as typeof one).get(`iam/groups/${made.uid}`)).status, 200)
+        assert.equal((await writer.delete(`iam/groups/${made.uid}`)).status, 200)
+        assert.equal((await (robotAt[other] as typeof one).get(`iam/groups/${made.uid}`)).status, 404)
+      }
+      assert.equal((await one.delete(`iam/roleBindings/${binding.uid}`)).status, 200)
+      assert.equal((await robotAt[1]?.get(`iam/groups/${organization}`))?.status, 403)
+      assert.equal((await two.delete(`iam/identities/${robot.uid}`)).status, 200)
+      assert.equal((await robotAt[0]?.get('iam/groups'))?.status, 401)
+    })
+
+    await t.test('a limit that is set, and what counts for it', async () => {
+      const before = Number(
+        (await one.get('iam/groups', { 'uidp.descendants_of': organization })).body.totalCount,
+      )
+      const limit = ['admin', 'organization', organization, '--limit', `groups=${before + 2}`]
+      assert.equal((await runBerth(t, limit, settings)).code, 0)
+      const create = (api: typeof one) => api.post(`iam/groups/${organization}`, { name: newName('counted') })
+      const statuses = [await create(one), await create(two), await create(one), await create(two)].map(
+        ({ status }) => status,
+      )
+      assert.deepEqual(statuses.slice(-2), [429, 429])
+      assert.ok(statuses.indexOf(200) === 0)
+      assert.equal(
+        (await runBerth(t, ['admin', 'organization', organization, '--limit', 'groups=none'], settings)).code,
+        0,
+      )
+      assert.equal((await create(two)).status, 200)
+    })
+
+    await t.test('everything that nodes share: groups, uploads, images', async () => {
+      const work = createCrossNodeWork(organization)
+      const clients = [first, second].map((url) => nodeClient(url, tokens)) as [
+        ReturnType<typeof nodeClient>,
+        ReturnType<typeof nodeClient>,
+      ]
+      await work.run(...clients)
+      await work.race(...clients)
+      for (const client of clients) await work.verify(client)
+    })
+
+    await t.test('concurrent writes of both', async () => {
+      const names = Array.from({ length: 100 }, () => newName('many'))
+      const made = await Promise.all(
+        names.map((name, at) => (at % 2 === 0 ? one : two).create(`iam/groups/${organization}`, { name })),
+      )
+      for (const { uid } of made.slice(-10)) assert.equal((await one.get(`iam/groups/${uid}`)).status, 200)
+      const total = await Promise.all(
+        [one, two].map(
+          async (api) =>
+            (await api.get('iam/groups', { 'uidp.descendants_of': organization })).body.totalCount,
+        ),
+      )
+      assert.equal(total[0], total[1])
+    })
+  })
+
+  test(`a worker that is killed fails only its own requests, and comes back (${engine})`, {
+    skip,
+  }, async (t) => {
+    const server = await startWithWorkers(t, engine)
+    const { organization, tokens, url } = server
+    const [first, second] = [await server.origin(1), await server.origin(2)]
+    const path = `/iam/v2beta1/groups/${organization}`
+    const get = async (origin: string) =>
+      (await fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${tokens.api}` } })).status
+    for (const origin of [first, second]) for (let n = 0; n < 5; n++) assert.equal(await get(origin), 200)
+    const calls =
+      'berth_requests_total{method="chainguard.platform.iam.v2beta1.GroupsService/GetGroup",protocol="rest",code="OK"}'
+    assert.equal(await metric(url, calls), 10)
+
+    const killed = server.pid(1)
+    process.kill(killed, 'SIGKILL')
+    for (let n = 0; n < 5; n++) assert.equal(await get(second), 200)
+    await server.untilLogged('a worker is started again')
+    // New connections are not for the worker that starts.
+    for (let n = 0; n < 10; n++)
+      assert.equal((await fetch(`${url}/readyz`, { headers: { connection: 'close' } })).status, 200)
+    await until('both workers are ready', async () => (await metric(url, 'berth_workers_ready')) === 2)
+    assert.notEqual(server.pid(1), killed)
+    assert.equal(await get(await server.origin(1)), 200)
+    assert.equal(await metric(url, 'berth_worker_restarts_total'), 1)
+    assert.equal(await metric(url, calls), 16, 'the counts of a worker that ended stay')
+  })
+
+  test(`SIGTERM drains every worker (${engine})`, { skip }, async (t) => {
+    const server = await startWithWorkers(t, engine, { BERTH_DRAIN_DELAY: '5s' })
+    const path = `/iam/v2beta1/groups/${server.organization}`
+    const headers = { authorization: `Bearer ${server.tokens.api}` }
+    // Connections of before: each serves one more request, whose reply closes it.
+    const open = async (worker: number) => {
+      const origin = await server.origin(worker)
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      t.after(() => agent.destroy())
+      const ask = (path: string) => statusOf(agent, `${origin}${path}`, headers)
+      assert.equal((await ask(path)).status, 200)
+      return ask
+    }
+    const asks = [await open(1), await open(2)]
+    const probes = [await open(1), await open(2)]
+    server.child.kill('SIGTERM')
+    await server.untilLogged('"signal":"SIGTERM"', 2)
+    for (const ask of asks) assert.deepEqual(await ask(path), { status: 200, connection: 'close' })
+    for (const ask of probes) assert.deepEqual(await ask('/readyz'), { status: 503, connection: 'close' })
+    const fresh = await fetch(`${server.url}/healthz`)
+    assert.deepEqual([fresh.status, fresh.headers.get('connection')], [200, 'close'])
+    const { code, stderr } = await server.finished
+    assert.equal(code, 0, stderr)
+    await assert.rejects(fetch(`${server.url}/healthz`))
+  })
+
+  test(`one worker runs a job (${engine})`, { skip }, async (t) => {
+    const feeds = await startFeedServer(t)
+    const server = await startWithWorkers(t, engine, { BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8' })
+    const [one, two] = [
+      apiOf({ url: await server.origin(1) }, server.tokens.api),
+      apiOf({ url: await server.origin(2) }, server.tokens.api),
+    ]
+    const paths = Array.from({ length: 6 }, (_, at) => `/${at}.zip`)
+    const archive = buildZip(
+      [0, 1, 2].map((at) => ({ name: `${at}.json`, content: JSON.stringify(osvRecord(at)) })),
+    )
+    for (const path of paths) feeds.files.set(path, archive)
+    const added = await Promise.all(
+      paths.map((path, at) =>
+        (at % 2 === 0 ? one : two).create(`${FEEDS}/${server.organization}`, { url: feeds.url + path }),
+      ),
+    )
+    for (const { uid } of added) await waitForFeed(two, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+    assert.deepEqual(feeds.requests.map(({ path }) => path).sort(), paths)
+  })
+}
+
+const skip = !databases.some(({ name }) => name === 'sqlite') && 'not among BERTH_TEST_DATABASES'
+
+test('a second server does not start on the data directory of workers', { skip }, async (t) => {
+  const { settings } = await startWithWorkers(t, 'sqlite')
+  const { code, stderr } = await runBerth(t, ['serve'], {
+    ...settings,
+    BERTH_LISTEN: '127.0.0.1:0',
+    BERTH_WORKERS: '2',
+  })
+  assert.equal(code, 1)
+  assert.match(stderr, /^berth: another server uses the data directory /)
+})
+
+test('workers serve HTTP/2 and TLS; the listener for metrics adds up all workers', { skip }, async (t) => {
+  const directory = temporaryDirectory(t)
+  const { cert, key } = selfSignedCertificate()
+  const env = {
+    BERTH_TLS_CERT_FILE: join(directory, 'tls.crt'),
+    BERTH_TLS_KEY_FILE: join(directory, 'tls.key'),
+  }
+  writeFileSync(env.BERTH_TLS_CERT_FILE, cert)
+  writeFileSync(env.BERTH_TLS_KEY_FILE, key)
+  const server = await serveBerth(t, {
+    ...env,
+    BERTH_WORKERS: '2',
+    BERTH_DATA_DIR: directory,
+    BERTH_METRICS_LISTEN: '127.0.0.1:0',
+  })
+  for (let connection = 0; connection < 4; connection++) {
+    const session = connectHttp2(server.url, { rejectUnauthorized: false })
+    const stream = session.request({ ':path': '/readyz' })
+    const [head] = await once(stream, 'response')
+    assert.equal(head[':status'], 200)
+    session.destroy()
+  }
+  const line =
+    server
+      .output()
+      .stderr.split('\n')
+      .find((one) => one.includes('"listener":"metrics"')) ?? '{}'
+  const { url } = JSON.parse(line) as { url: string }
+  assert.equal(await metric(url, 'berth_workers_ready'), 2)
+
+  await t.test('a worker that cannot start ends the server, with its reason', async () => {
+    writeFileSync(env.BERTH_TLS_KEY_FILE, 'no key')
+    const started =
+      server
+        .output()
+        .stderr.split('\n')
+        .find((one) => one.includes('"msg":"a worker started"')) ?? '{}'
+    process.kill((JSON.parse(started) as { pid: number }).pid, 'SIGKILL')
+    const { code, stderr } = await server.finished
+    assert.equal(code, 1)
+    assert.equal(stderr.match(/^berth: .*BERTH_TLS_/gm)?.length, limits.workerStartsMax, stderr)
+    assert.match(
+      stderr,
+      new RegExp(`a worker could not start ${limits.workerStartsMax} times in a row: the server stops`),
+    )
+  })
+})
+
+test('a start that fails ends as without workers', { skip }, async (t) => {
+  const dataDir = temporaryDirectory(t)
+  writeFileSync(join(dataDir, 'berth.db'), 'this is no database')
+  const outcomes = []
+  for (const BERTH_WORKERS of ['1', '2']) {
+    const env = {
+      BERTH_DATA_DIR: dataDir,
+      BERTH_LISTEN: '127.0.0.1:0',
+      BERTH_LOG_LEVEL: 'error',
+      BERTH_WORKERS,
+    }
+    const { code, stderr } = await runBerth(t, ['serve'], env)
+    outcomes.push({ code, stderr })
+  }
+  assert.match(outcomes[0]?.stderr ?? '', /is not a SQLite database/)
+  assert.deepEqual(outcomes[1], outcomes[0])
+})
+
+test('rejects numbers of workers that are invalid', { skip }, async (t) => {
+  for (const workers of ['0', '-1', '1.5', 'all', String(limits.workersMax + 1), '2 ']) {
+    const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_WORKERS: workers }
+    const { code, stderr } = await runBerth(t, ['serve'], env)
+    assert.deepEqual(
+      [code, stderr],
+      [1, `berth: BERTH_WORKERS must be auto, or a number from 1 to ${limits.workersMax}\n`],
+    )
+  }
+})
+
+test('an address in use fails as without workers', { skip }, async (t) => {
+  const server = await serveBerth(t, { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_WORKERS: '2' })
+  const { host } = new URL(server.url)
+  const { code, stderr } = await runBerth(t, ['serve'], {
+    BERTH_DATA_DIR: temporaryDirectory(t),
+    BERTH_WORKERS: '2',
+    BERTH_LISTEN: host,
+  })
+  assert.deepEqual(
+    [code, stderr],
+    [1, `berth: ${host} is in use; choose another address with BERTH_LISTEN\n`],
+  )
+})
+
+test('a worker that hangs gets at most one connection', { skip }, async (t) => {
+  const server = await startWithWorkers(t, 'sqlite')
+  const hung = server.pid(1)
+  process.kill(hung, 'SIGSTOP')
+  t.after(() => process.kill(hung, 'SIGCONT'))
+  const replies = await Promise.allSettled(
+    Array.from({ length: 20 }, () =>
+      fetch(`${server.url}/healthz`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(5000) }),
+    ),
+  )
+  const failed = replies.filter(({ status }) => status === 'rejected').length
+  assert.ok(failed <= 1, `${failed} connections waited for the worker that hangs`)
+  process.kill(hung, 'SIGCONT')
+})
+
+test('a supervisor that is killed leaves no worker behind', { skip }, async (t) => {
+  const server = await startWithWorkers(t, 'sqlite')
+  const pids = [server.pid(1), server.pid(2)]
+  server.child.kill('SIGKILL')
+  await server.finished
+  const isRunning = (pid: number) => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  await until('the workers have ended', () => !pids.some(isRunning))
+  // Nothing holds the database.
+  const next = await serveBerth(t, { ...server.settings, BERTH_BASE_URL: '' })
+  assert.equal((await fetch(`${next.url}/readyz`)).status, 200)
+})
