@@ -19,6 +19,12 @@ export interface ThrowAwayServer {
   stop(): Promise<void>
 }
 
+export interface ServerOptions {
+  readonly password?: string
+  /** Replace settings for tests or add to them. */
+  readonly settings?: Readonly<Record<string, string | number>>
+}
+
 const START_MS_MAX = 30_000
 
 /** The directory with `initdb` and `postgres`, the newest if there are several; undefined when there is none. */
@@ -43,10 +49,10 @@ function majorOf(directory: string): number {
 export async function startThrowAwayServer(
   binaries: string,
   parent: string = tmpdir(),
+  { password = randomBytes(16).toString('hex'), settings: more = {} }: ServerOptions = {},
 ): Promise<ThrowAwayServer> {
   const owner = process.getuid?.() === 0 ? unprivilegedUser() : undefined
   const home = mkdtempSync(join(parent, 'berth-postgres-'))
-  const password = randomBytes(16).toString('hex')
   const data = join(home, 'data')
   const passwordFile = join(home, 'password')
   writeFileSync(passwordFile, password, { mode: 0o600 })
@@ -78,6 +84,7 @@ export async function startThrowAwayServer(
     fsync: 'off',
     synchronous_commit: 'off',
     full_page_writes: 'off',
+    ...more,
   }
   const server = spawn(
     join(binaries, 'postgres'),

@@ -14,7 +14,9 @@ import { join, resolve } from 'node:path'
 import { run as runFiles } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { createCitusTemplates } from '../test/support/database/citus-databases.ts'
 import { createPostgresTemplate } from '../test/support/database/postgres-template.ts'
+import { hasCitus, startThrowAwayCluster, type ThrowAwayCluster } from './citus.ts'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
 import { groupFiles, separate, type TestProcess } from './test-groups.ts'
 
@@ -26,6 +28,7 @@ import { groupFiles, separate, type TestProcess } from './test-groups.ts'
  *   --long              runs the long suites, test/long/, on every database instead
  *   --golden            rewrites the golden files, by running the tests that have some
  *   --require-postgres  fails when there is no PostgreSQL server
+ *   --require-citus     fails when the PostgreSQL of the machine has no Citus
  */
 
 const { values: options, positionals: filters } = parseArgs({
@@ -35,6 +38,7 @@ const { values: options, positionals: filters } = parseArgs({
     long: { type: 'boolean', default: false },
     golden: { type: 'boolean', default: false },
     'require-postgres': { type: 'boolean', default: false },
+    'require-citus': { type: 'boolean', default: false },
   },
 })
 
@@ -60,11 +64,12 @@ const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt.abort())
 
 let server: ThrowAwayServer | undefined
+let cluster: ThrowAwayCluster | undefined
 const directory = createRunDirectory()
 try {
   process.exitCode = await main()
 } finally {
-  await server?.stop()
+  await Promise.all([server?.stop(), cluster?.stop()])
   rmSync(directory, { recursive: true, force: true })
 }
 
@@ -77,7 +82,11 @@ async function main(): Promise<number> {
   const found = await findPostgres()
   print(found.text)
   if (found.url === undefined && options['require-postgres']) return 1
+  const citus = await findCitus()
+  if (citus !== undefined) print(citus)
+  if (cluster === undefined && citus !== undefined && options['require-citus']) return 1
   if (interrupt.signal.aborted) return INTERRUPTED
+  const clusterTemplates = cluster === undefined ? undefined : await createCitusTemplates(cluster.urls)
   const template = found.url === undefined ? undefined : await createPostgresTemplate(found.url)
   const everyDatabase = `sqlite,${found.url === undefined ? 'pglite' : 'postgres'}`
   setEnvironment({
@@ -88,6 +97,8 @@ async function main(): Promise<number> {
       process.env['BERTH_TEST_DATABASES'] ?? (options.all || options.long ? everyDatabase : undefined),
     BERTH_TEST_POSTGRES_URL: found.url,
     BERTH_TEST_POSTGRES_TEMPLATE: template?.name,
+    BERTH_TEST_CITUS_URLS: cluster?.urls.join(','),
+    BERTH_TEST_CITUS_TEMPLATES: clusterTemplates?.join(','),
     BERTH_GOLDEN: options.golden ? 'write' : undefined,
     FORCE_COLOR: process.stdout.isTTY === true ? '1' : undefined,
   })
@@ -153,6 +164,16 @@ async function findPostgres(): Promise<{ readonly url?: string; readonly text: s
       text: `PostgreSQL: the server in ${binaries} does not start; its dialect is tested on PGlite\n${why}`,
     }
   }
+}
+
+/** Starts the Citus cluster of the run, if it is selected; returns a sentence about it. */
+async function findCitus(): Promise<string | undefined> {
+  const selected = process.env['BERTH_TEST_DATABASES']?.split(',') ?? []
+  if (!selected.includes('citus') && !options['require-citus']) return undefined
+  const binaries = findServerBinaries()
+  if (binaries === undefined || !hasCitus(binaries)) return 'Citus: not installed; its suites are skipped'
+  cluster = await startThrowAwayCluster(binaries, directory)
+  return `Citus: a coordinator and two workers for this run, PostgreSQL ${cluster.version}, from ${binaries}`
 }
 
 /** Runs the files with Node's runner, the slowest first, so that no slow one is left at the end. */

@@ -215,9 +215,13 @@ for (const database of databases) {
       const bound = () =>
         berth.berth.installation.store.db.kysely
           .selectFrom('role_bindings')
-          .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
-          .select(['role_uid', 'role_bindings.uid'])
-          .where('subject', '=', own.person?.sub ?? '')
+          .select(['role_uid', 'uid'])
+          .where('identity_uid', 'in', (row) =>
+            row
+              .selectFrom('identities')
+              .select('uid')
+              .where('subject', '=', own.person?.sub ?? ''),
+          )
           .execute()
       const [binding, ...more] = await bound()
       assert.ok(binding)
@@ -281,9 +285,13 @@ for (const database of databases) {
       assert.ok(left?.searchParams.get('token'), String(left))
       const rows = await berth.berth.installation.store.db.kysely
         .selectFrom('role_bindings')
-        .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
         .select('role_uid')
-        .where('subject', '=', own.person.sub)
+        .where('identity_uid', 'in', (row) =>
+          row
+            .selectFrom('identities')
+            .select('uid')
+            .where('subject', '=', own.person?.sub ?? ''),
+        )
         .execute()
       assert.deepEqual(rows.map((row) => row.role_uid).sort(), [role('viewer'), role('editor')].sort())
     })

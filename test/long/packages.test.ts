@@ -21,7 +21,7 @@ import { serveBerth, spawnBerth, temporaryDirectory } from '../support/server/pr
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 const majors = [20, 22, 24]
-const engines = databases.flatMap(({ name }) => (name === 'pglite' ? [] : [name]))
+const engines = databases.flatMap(({ name }) => (name === 'pglite' || name === 'citus' ? [] : [name]))
 /** How many times as long as `node -e 0` a command of the command line may take to start, as a median of pairs; measured are 3 to 5. */
 const START_RATIO_MAX = 6
 const START_RUNS = 21

@@ -4,15 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Db, openPostgresDb, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
 import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
+import { copyCitusDatabase, dropCitusDatabase, urlOf } from './citus-databases.ts'
 import { loadPglite } from './pglite-template.ts'
 import { executeStatement } from './postgres-template.ts'
 
 /**
  * The databases that suites run on: SQLite, PostgreSQL's dialect in process (PGlite, nothing to install), and a real PostgreSQL where there
- * is one: BERTH_TEST_POSTGRES_URL, which the test runner sets when it starts a server.
+ * is one: BERTH_TEST_POSTGRES_URL, which the test runner sets when it starts a server. `citus` is a distributed PostgreSQL, only where it is
+ * selected.
  */
 export interface TestDatabase {
-  readonly name: 'sqlite' | 'pglite' | 'postgres'
+  readonly name: 'sqlite' | 'pglite' | 'postgres' | 'citus'
   /** Opens a new database whose schema is up to date; undefined for the server's own default, SQLite in its data directory. */
   readonly open: (() => Promise<Db>) | undefined
   /** Opens a new database without tables. */
@@ -32,6 +34,8 @@ const {
   BERTH_TEST_DATABASES: names,
   BERTH_TEST_POSTGRES_URL: serverUrl,
   BERTH_TEST_POSTGRES_TEMPLATE: template,
+  BERTH_TEST_CITUS_URLS: clusterUrls,
+  BERTH_TEST_CITUS_TEMPLATES: clusterTemplates,
 } = process.env
 
 /** Whether suites run on this database. `BERTH_TEST_DATABASES=sqlite,postgres` selects them; `byDefault` applies without it. */
@@ -46,7 +50,12 @@ const pglite: TestDatabase = {
   openEmpty: () => openPglite(false),
   share: sharePglite,
 }
-const known = [sqlite, pglite, ...(serverUrl === undefined ? [] : [postgresAt(serverUrl)])]
+const known = [
+  sqlite,
+  pglite,
+  ...(serverUrl === undefined ? [] : [postgresAt(serverUrl)]),
+  ...(clusterUrls === undefined ? [] : [citusAt(clusterUrls.split(','))]),
+]
 
 /** For suites about what a caller sees, which is the same on every engine: SQLite, or all with `npm test -- --all`. */
 export const databases = known.filter(({ name }) => isSelected(name, ['sqlite']))
@@ -60,9 +69,19 @@ export const anyDatabase: readonly TestDatabase[] = databases.slice(0, 1)
 function postgresAt(url: string): TestDatabase {
   return {
     name: 'postgres',
-    open: () => openServerDb(url, template),
-    openEmpty: () => openServerDb(url),
+    open: () => openShared(shareServerDb(url, template)),
+    openEmpty: () => openShared(shareServerDb(url)),
     share: () => shareServerDb(url, template),
+  }
+}
+
+function citusAt(urls: readonly string[]): TestDatabase {
+  const [empty, migrated] = (clusterTemplates ?? '').split(',') as [string, string]
+  return {
+    name: 'citus',
+    open: () => openShared(shareCitusDb(urls, migrated)),
+    openEmpty: () => openShared(shareCitusDb(urls, empty)),
+    share: () => shareCitusDb(urls, migrated),
   }
 }
 
@@ -85,8 +104,8 @@ async function shareFile(): Promise<SharedDatabase> {
 }
 
 /** A database of its own on the server, dropped when it is closed. */
-async function openServerDb(url: string, from?: string): Promise<Db> {
-  const shared = await shareServerDb(url, from)
+async function openShared(created: Promise<SharedDatabase>): Promise<Db> {
+  const shared = await created
   const db = await shared.open()
   return {
     ...db,
@@ -97,9 +116,23 @@ async function openServerDb(url: string, from?: string): Promise<Db> {
   }
 }
 
+async function shareCitusDb(urls: readonly string[], from: string): Promise<SharedDatabase> {
+  const name = newName()
+  await copyCitusDatabase(urls, from, name)
+  const url = urlOf(urls[0] as string, name)
+  return {
+    open: () => openPostgresDb(url, { onError() {} }),
+    close: () => dropCitusDatabase(urls, name),
+  }
+}
+
+function newName(): string {
+  return `berth_test_${randomBytes(6).toString('hex')}`
+}
+
 /** `from`: the database to copy; without it, the new one is empty. */
 async function shareServerDb(url: string, from = 'template1'): Promise<SharedDatabase> {
-  const name = `berth_test_${randomBytes(6).toString('hex')}`
+  const name = newName()
   await executeStatement(url, `create database ${name} template ${from}`)
   const target = new URL(url)
   target.pathname = `/${name}`

@@ -106,7 +106,8 @@ function readGrantRows(
         join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
           and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
         ${role('m.role_uid')}
-      where ${ofSession} and s.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('m.root')}`
+        left join groups o on o.root = m.root and o.uid = m.root
+      where ${ofSession} and s.identity_uid = ${sql.bind(identity)} and coalesce(o.status, 0) <> ${OrgStatus.SUSPENDED}`
   const text = `${exists} ${held} ${mapped}`
   return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
 }

@@ -2,6 +2,7 @@ import { SetupError } from '../config/setup-errors.ts'
 import { managedRoleByName, operatorRole } from '../iam/managed-roles.ts'
 import { accountByEmail } from '../signin/accounts/accounts.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
+import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { Store } from '../storage/store.ts'
 import { commandActor } from './actor.ts'
 
@@ -19,19 +20,22 @@ export interface OperatorSummary {
 export async function listOperators({ db }: Pick<Store, 'db'>): Promise<OperatorSummary[]> {
   const rows = await db.kysely
     .selectFrom('platform_bindings as b')
-    .leftJoin('identities as i', (join) =>
-      join.onRef('i.root', '=', 'b.identity_uid').onRef('i.uid', '=', 'b.identity_uid'),
-    )
     .leftJoin('accounts as a', 'a.identity_uid', 'b.identity_uid')
-    .select(['b.identity_uid', 'b.role_uid', 'i.name', 'i.email', 'a.email as account'])
+    .select(['b.identity_uid', 'b.role_uid', 'a.email as account'])
     .orderBy('b.identity_uid')
     .orderBy('b.role_uid')
     .execute()
+  const identities = await readRowsByUid(
+    db.kysely,
+    'identities',
+    ['name', 'email'],
+    rows.map((row) => row.identity_uid),
+  )
   const owner = managedRoleByName.get('owner')
   return rows.map((row) => ({
     identity: row.identity_uid,
-    name: row.name ?? '',
-    email: row.account ?? row.email ?? '',
+    name: identities.get(row.identity_uid)?.name ?? '',
+    email: row.account ?? identities.get(row.identity_uid)?.email ?? '',
     role: row.role_uid === owner?.uid ? owner.name : operatorRole.name,
   }))
 }

@@ -3,6 +3,7 @@ import { SetupError } from '../config/setup-errors.ts'
 import type { Installation } from '../installation/installation.ts'
 import type { SessionVoucher } from '../pipeline/vouching.ts'
 import { inTransaction } from '../storage/db.ts'
+import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
 import { readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
 import { commandActor, type OperatorActor } from './actor.ts'
@@ -50,13 +51,7 @@ export async function listSessions(
 ): Promise<SessionSummary[]> {
   let query = db.kysely
     .selectFrom('sessions')
-    .leftJoin('identities', (join) =>
-      join
-        .onRef('identities.root', '=', 'sessions.identity_uid')
-        .onRef('identities.uid', '=', 'sessions.identity_uid'),
-    )
     .selectAll('sessions')
-    .select(['identities.email', 'identities.name'])
     .where('sessions.expires_ms', '>', clock())
   if (identity !== undefined) query = query.where('sessions.identity_uid', '=', identity)
   if (after !== undefined)
@@ -71,11 +66,17 @@ export async function listSessions(
     .orderBy('sessions.id')
     .limit(max)
     .execute()
+  const identities = await readRowsByUid(
+    db.kysely,
+    'identities',
+    ['email', 'name'],
+    rows.map((row) => row.identity_uid),
+  )
   return rows.map((row) => ({
     id: row.id,
     kind: row.kind,
     identity: row.identity_uid,
-    person: row.email || row.name || '',
+    person: identities.get(row.identity_uid)?.email || identities.get(row.identity_uid)?.name || '',
     method: row.method,
     ...vouchedBy(row),
     client: row.client,

@@ -1,6 +1,7 @@
 import type { CursorValue } from '../api/page-tokens.ts'
 import { parseUid } from '../api/uid.ts'
 import { ANONYMOUS_IDENTITY } from '../iam/identities/anonymous-uid.ts'
+import type { Reader } from '../storage/db.ts'
 import { runLongText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -44,15 +45,10 @@ export async function listUsers(
   const sql = sqlText(db.engine)
   const email = "coalesce(a.email, nullif(i.email, ''), i.email_unverified, '')"
   const name = 'coalesce(a.name, i.name)'
-  const ofActiveSessions = () =>
-    `from sessions s where s.identity_uid = i.uid and s.expires_ms > ${sql.bind(clock())}`
   const columns = `i.uid, ${email} as sort, ${name} as name, ${email} as email, i.issuer, a.id as account,
       case when a.password_hash <> '' then 1 else 0 end as has_password,
-      (select count(*) from passkeys p where p.account_id = a.id) as passkeys,
       coalesce(a.passkey_required, 0) as passkey_required, coalesce(a.disabled, 0) as disabled,
       case when exists (select 1 from platform_bindings b where b.identity_uid = i.uid) then 1 else 0 end as is_operator,
-      (select count(*) ${ofActiveSessions()}) as sessions,
-      (select max(s.created_ms) ${ofActiveSessions()}) as signed_in_ms,
       i.last_seen_ms, i.created_ms`
   const conditions = [`i.parent = ''`, `i.relationship = 0`, `i.uid <> ${sql.bind(ANONYMOUS_IDENTITY)}`]
   if (uid !== undefined) conditions.push(`i.root = ${sql.bind(uid)}`, `i.uid = ${sql.bind(uid)}`)
@@ -74,5 +70,58 @@ export async function listUsers(
   }
   const text = `select ${columns} from identities i left join accounts a on a.identity_uid = i.uid
     where ${conditions.join(' and ')} order by ${email}, i.uid limit ${sql.bind(max)}`
-  return runLongText<UserRow>(db, text, sql)
+  const rows = await runLongText<Omit<UserRow, keyof OfAccount | keyof OfSessions>>(db, text, sql)
+  const sessions = await readSessionsOf(
+    db.kysely,
+    rows.map((row) => row.uid),
+    clock(),
+  )
+  const passkeys = await countPasskeysOf(
+    db.kysely,
+    rows.flatMap(({ account }) => account ?? []),
+  )
+  return rows.map((row) => ({
+    ...row,
+    passkeys: passkeys.get(row.account ?? '') ?? 0,
+    sessions: sessions.get(row.uid)?.sessions ?? 0,
+    signed_in_ms: sessions.get(row.uid)?.signed_in_ms ?? null,
+  }))
+}
+
+type OfAccount = Pick<UserRow, 'passkeys'>
+type OfSessions = Pick<UserRow, 'sessions' | 'signed_in_ms'>
+
+/** Counts the active sessions of identities, by uid. */
+async function readSessionsOf(
+  db: Reader,
+  identities: readonly string[],
+  nowMs: number,
+): Promise<ReadonlyMap<string, OfSessions>> {
+  if (identities.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('sessions')
+    .select(({ fn }) => [
+      'identity_uid',
+      fn.countAll<number>().as('sessions'),
+      fn.max('created_ms').as('signed_in_ms'),
+    ])
+    .where('identity_uid', 'in', identities)
+    .where('expires_ms', '>', nowMs)
+    .groupBy('identity_uid')
+    .execute()
+  return new Map(rows.map(({ identity_uid, ...row }) => [identity_uid, row]))
+}
+
+async function countPasskeysOf(
+  db: Reader,
+  accounts: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (accounts.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('passkeys')
+    .select(({ fn }) => ['account_id', fn.countAll<number>().as('n')])
+    .where('account_id', 'in', accounts)
+    .groupBy('account_id')
+    .execute()
+  return new Map(rows.map(({ account_id, n }) => [account_id, n]))
 }

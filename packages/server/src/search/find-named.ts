@@ -120,8 +120,9 @@ function usersSql(sql: SqlText, area: Area, text: string, max: number): string {
     sql.rules.contains(wordsSql('lower(i.email)'), sql.bind(words)),
   ]
   return `select 'role_bindings' as collection, t.identity_uid as uid, min(t.parent) as parent, ${rank} as rank
-    from ${from} join identities as i on i.root = t.identity_uid and i.uid = t.identity_uid
-    where ${where} and (${matches.join(' or ')}) group by t.identity_uid order by 4, 2 limit ${sql.bind(max)}`
+    from (select t.identity_uid, t.parent from ${from} where ${where}) as t
+      join identities as i on i.root = t.identity_uid and i.uid = t.identity_uid
+    where (${matches.join(' or ')}) group by t.identity_uid order by 4, 2 limit ${sql.bind(max)}`
 }
 
 async function readMatches(db: Db, rows: readonly FoundRow[]): Promise<Match[]> {

@@ -65,7 +65,9 @@ export async function existingKeys<T extends keyof Tables & string, K extends ke
   if (first === undefined) return []
   const columns = Object.keys(first)
   const found: Pick<Tables[T], K>[] = []
-  for (const batch of batches(keys, columns.length)) {
+  // A distributed database locks rows of one organization in a statement.
+  const parts = lock ? [...Map.groupBy(keys, (key) => (key as { root?: string }).root).values()] : [keys]
+  for (const batch of parts.flatMap((part) => [...batches(part, columns.length)])) {
     const sql = sqlText(db.engine)
     await yieldToEventLoop()
     const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, batch, columns)}${lock ? db.rules.lockForShareSkipping : ''}`

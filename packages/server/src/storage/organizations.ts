@@ -27,9 +27,16 @@ export async function* iterateRoots(db: Db, table: TableByRoot): AsyncGenerator<
   }
 }
 
-/** Returns the first organizations that have rows in a table: one index lookup for each, without a scan of their rows. */
+/**
+ * Returns the first organizations that have rows in a table: one index lookup for each, without a scan of their rows. A distributed database
+ * cannot do that for all organizations in one statement; each of its servers scans the rows of some.
+ */
 export async function firstRoots(db: Db, table: TableByRoot, max: number, after = ''): Promise<string[]> {
   const sql = sqlText(db.engine)
+  if (await db.rules.isDistributed(db)) {
+    const text = `select distinct root from ${table} where root > ${sql.bind(after)} order by root limit ${sql.bind(max)}`
+    return (await runText<{ root: string }>(db, text, sql)).map(({ root }) => root)
+  }
   const text = `
     with recursive found (root) as (
       select min(root) from ${table} where root > ${sql.bind(after)}

@@ -33,9 +33,10 @@ export async function findCandidates(
   const parts: string[] = []
   const ofUsers = scopesIn(grants, root, [Capability.CAP_IAM_ROLE_BINDINGS_LIST])
   if (ofUsers.length > 0)
-    parts.push(`${select(MemberKind.USER)} role_bindings b
-        join identities i on i.root = b.identity_uid and i.uid = b.identity_uid
-      where b.root = ${sql.bind(root)} and ${inScopes('b.uid', ofUsers)} ${matching(['i.name', 'i.email'])}`)
+    parts.push(`${select(MemberKind.USER)} (
+        select b.identity_uid from role_bindings b where b.root = ${sql.bind(root)} and ${inScopes('b.uid', ofUsers)}
+      ) as bound join identities i on i.root = bound.identity_uid and i.uid = bound.identity_uid
+      where 1 = 1 ${matching(['i.name', 'i.email'])}`)
   const ofWorkloads = scopesIn(grants, root, [Capability.CAP_IAM_IDENTITY_LIST])
   if (ofWorkloads.length > 0)
     parts.push(`${select(MemberKind.WORKLOAD)} identities i

@@ -39,7 +39,11 @@ interface MemberSource {
   readonly clock: () => number
 }
 
-/** Users are roots: they have no parent. */
+/**
+ * Users are roots, so that a database that is distributed by the root has them elsewhere than the bindings of an organization: subqueries read
+ * the rows of the organization first.
+ *
+ * They have no parent. */
 const kindOfIdentity = `case when i.parent = '' then ${MemberKind.USER} else ${MemberKind.WORKLOAD} end`
 const identityColumns = 'i.uid as member, i.name as name, i.email as email, i.last_seen_ms as last_seen_ms'
 
@@ -93,9 +97,9 @@ function readableScopes({ uid, bindings, mappings }: ReadablePath, { directOnly 
 
 function boundSql(sql: SqlText, root: string, scopes: readonly string[], filter: MemberFilter): string {
   return `select ${identityColumns}, ${kindOfIdentity} as kind, b.role_uid as role_uid
-    from role_bindings b join identities i on i.root = substr(b.identity_uid, 1, 40) and i.uid = b.identity_uid
-    where b.root = ${sql.bind(root)} and b.parent in (${sql.bindAll(scopes)})
-      ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'b.role_uid', texts: ['i.name', 'i.email'] })}`
+    from (select identity_uid, role_uid from role_bindings where root = ${sql.bind(root)} and parent in (${sql.bindAll(scopes)})) as b
+      join identities i on i.root = substr(b.identity_uid, 1, 40) and i.uid = b.identity_uid
+    where 1 = 1 ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'b.role_uid', texts: ['i.name', 'i.email'] })}`
 }
 
 function mappedSql(
@@ -106,12 +110,13 @@ function mappedSql(
   nowMs: number,
 ): string {
   return `select ${identityColumns}, ${kindOfIdentity} as kind, m.role_uid as role_uid
-    from external_group_role_mappings m
-      join sessions s on s.provider_uid = m.parent
-      join session_groups g on g.session_id = s.id and g.external_group_id = m.external_group_id
-      join identities i on i.root = substr(s.identity_uid, 1, 40) and i.uid = s.identity_uid
-    where m.root = ${sql.bind(root)} and m.scope in (${sql.bindAll(scopes)}) and ${currentSessionSql(sql, nowMs)}
-      ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'm.role_uid', texts: ['i.name', 'i.email'] })}`
+    from (
+      select s.identity_uid, m.role_uid from external_group_role_mappings m
+        join sessions s on s.provider_uid = m.parent
+        join session_groups g on g.session_id = s.id and g.external_group_id = m.external_group_id
+      where m.root = ${sql.bind(root)} and m.scope in (${sql.bindAll(scopes)}) and ${currentSessionSql(sql, nowMs)}
+    ) as m join identities i on i.root = substr(m.identity_uid, 1, 40) and i.uid = m.identity_uid
+    where 1 = 1 ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'm.role_uid', texts: ['i.name', 'i.email'] })}`
 }
 
 function externalSql(sql: SqlText, root: string, scopes: readonly string[], filter: MemberFilter): string {

@@ -20,21 +20,24 @@ export async function requireCapabilitiesOfIssuerUsers(
   { issuer, ownIssuer }: { readonly issuer: string; readonly ownIssuer: string },
 ): Promise<void> {
   if (issuer === '') return
-  const bindings = tx
+  const bindingsOfUsers = tx
+    // A database that is distributed by the root joins users, which are roots of their own, with the rows of a subquery alone.
+    .selectFrom(tx.selectFrom('role_bindings').selectAll().where('root', '=', organization).as('b'))
+    .innerJoin('identities as i', (join) =>
+      join.onRef('i.root', '=', 'b.identity_uid').onRef('i.uid', '=', 'b.identity_uid'),
+    )
+    .select(['b.parent', 'b.role_uid'])
+    .distinct()
+    .where('i.issuer', '=', issuer)
+    .orderBy('b.role_uid')
+    .orderBy('b.parent')
+  const bindingsOfAssumable = tx
     .selectFrom('role_bindings')
     .select(['role_bindings.parent', 'role_bindings.role_uid'])
     .distinct()
     .where('role_bindings.root', '=', organization)
     .orderBy('role_bindings.role_uid')
     .orderBy('role_bindings.parent')
-  const bindingsOfUsers = bindings
-    .innerJoin('identities', (join) =>
-      join
-        .onRef('identities.root', '=', 'role_bindings.identity_uid')
-        .onRef('identities.uid', '=', 'role_bindings.identity_uid'),
-    )
-    .where('identities.issuer', '=', issuer)
-  const bindingsOfAssumable = bindings
     .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
     .where('identities.root', '=', organization)
     .where('identities.issuer', '=', ownIssuer)

@@ -2,7 +2,7 @@ import { aborted, isOutcomeUnknown } from '../../api/errors.ts'
 import { bestEffortWrite, storageFaultOf } from '../../api/storage-faults.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
+import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.ts'
 import { preparedRead } from '../../storage/prepared.ts'
 import type { BlobRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
@@ -47,6 +47,24 @@ interface LinkedBlob {
 export async function findLinkedBlob(db: Db, repo: Uid, digest: string): Promise<LinkedBlob | undefined> {
   const [row] = await readLinkedBlob(db, { root: rootOf(repo), repo, digest })
   return row && { size: Number(row.size), location: row.location, linkedMs: Number(row.linked_ms) }
+}
+
+/**
+ * Reads columns of stored bytes by their digests. Blobs belong to no organization: a database that is distributed by the root has them
+ * elsewhere than the links, so statements about several blobs do not join them.
+ */
+export async function readStoredBlobs<K extends keyof BlobRow>(
+  reader: Reader,
+  columns: readonly K[],
+  digests: readonly string[],
+): Promise<ReadonlyMap<string, Pick<BlobRow, K | 'digest'>>> {
+  if (digests.length === 0) return new Map()
+  const rows = await reader
+    .selectFrom('blobs')
+    .select(['digest', ...(columns as readonly 'digest'[])])
+    .where('digest', 'in', digests)
+    .execute()
+  return new Map(rows.map((row) => [row.digest, row as unknown as Pick<BlobRow, K | 'digest'>]))
 }
 
 /** Returns the row of stored bytes, locked (FOR SHARE) against deletion. */

@@ -20,7 +20,7 @@ export async function collectUnlinkedBlobs(run: GcRun): Promise<void> {
   let seen = 0
   for await (const page of pagesOfBlobs(store.db, dryRun ? run.cutoffMs : KEEP_ALL_LINKS)) {
     seen += page.length
-    const unlinked = page.filter((blob) => Number(blob.unlinked) === 1)
+    const unlinked = page.filter((blob) => !blob.isLinked)
     for (const batch of batches(unlinked)) {
       const deleted = dryRun ? batch : await deleteUnlinkedRows(store, batch)
       for (const { location, size } of deleted) {
@@ -37,21 +37,37 @@ export async function collectUnlinkedBlobs(run: GcRun): Promise<void> {
 /** A cutoff that no link is older than. */
 const KEEP_ALL_LINKS = -1
 
-/** All stored blobs; `unlinked` is 1 for those without a link, ignoring links that a run with this cutoff would delete. */
-async function* pagesOfBlobs(db: Db, cutoffMs: number): AsyncGenerator<(Stored & { unlinked: number })[]> {
+/** All stored blobs, and whether they have a link, ignoring links that a run with this cutoff would delete. */
+async function* pagesOfBlobs(db: Db, cutoffMs: number): AsyncGenerator<(Stored & { isLinked: boolean })[]> {
   for (let after = ''; ; ) {
     const sql = sqlText(db.engine)
-    const text = `select b.digest, b.size, b.location,
-        case when exists (select 1 from repo_blobs as l where l.digest = b.digest and (l.linked_ms > ${sql.bind(cutoffMs)}
-          or exists (select 1 from manifest_references as r
-            where r.root = l.root and r.repo = l.repo and r.digest = l.digest and r.kind = 'blob'))) then 0 else 1 end as unlinked
-      from blobs as b where b.digest > ${sql.bind(after)} order by b.digest limit ${sql.bind(ROWS_PER_READ)}`
-    const page = await runLongText<Stored & { unlinked: number }>(db, text, sql)
-    yield page
+    const text = `select b.digest, b.size, b.location from blobs as b
+      where b.digest > ${sql.bind(after)} order by b.digest limit ${sql.bind(ROWS_PER_READ)}`
+    const page = await runLongText<Stored>(db, text, sql)
+    const linked = await readLinkedDigests(
+      db,
+      page.map(({ digest }) => digest),
+      cutoffMs,
+    )
+    yield page.map((blob) => ({ ...blob, isLinked: linked.has(blob.digest) }))
     const last = page.at(-1)
     if (last === undefined || page.length < ROWS_PER_READ) return
     after = last.digest
   }
+}
+
+async function readLinkedDigests(
+  db: Db,
+  digests: readonly string[],
+  cutoffMs: number,
+): Promise<ReadonlySet<string>> {
+  if (digests.length === 0) return new Set()
+  const sql = sqlText(db.engine)
+  const text = `select distinct l.digest from repo_blobs as l where l.digest in (${sql.bindAll(digests)})
+    and (l.linked_ms > ${sql.bind(cutoffMs)} or exists (select 1 from manifest_references as r
+      where r.root = l.root and r.repo = l.repo and r.digest = l.digest and r.kind = 'blob'))`
+  const rows = await runLongText<{ digest: string }>(db, text, sql)
+  return new Set(rows.map(({ digest }) => digest))
 }
 
 async function deleteUnlinkedRows(

@@ -2,10 +2,11 @@ import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
+import { readStoredBlobs } from '../blobs/stored-blobs.ts'
 import type { ManifestDescriptor } from '../manifests/image-json.ts'
 
 /**
- * Reads small blobs of a repo, such as configurations, with one statement for all of them. Blobs that are not in the repo, and those that the
+ * Reads small blobs of a repo, such as configurations, with two statements for all of them. Blobs that are not in the repo, and those that the
  * store cannot read now, are left out.
  */
 export async function readSmallBlobs(
@@ -16,19 +17,23 @@ export async function readSmallBlobs(
 ): Promise<Map<string, Uint8Array>> {
   const contents = new Map<string, Uint8Array>()
   if (descriptors.length === 0) return contents
-  const found = await kysely
-    .selectFrom('repo_blobs as link')
-    .innerJoin('blobs', 'blobs.digest', 'link.digest')
-    .select(['link.digest', 'link.size', 'blobs.location'])
-    .where('link.root', '=', rootOf(repo))
-    .where('link.repo', '=', repo)
+  const links = await kysely
+    .selectFrom('repo_blobs')
+    .select('digest')
+    .where('root', '=', rootOf(repo))
+    .where('repo', '=', repo)
     .where(
-      'link.digest',
+      'digest',
       'in',
       descriptors.map(({ digest }) => digest),
     )
     .execute()
-  const queue = found[Symbol.iterator]()
+  const found = await readStoredBlobs(
+    kysely,
+    ['size', 'location'],
+    links.map(({ digest }) => digest),
+  )
+  const queue = found.values()
   const readNext = async () => {
     for (const { digest, size, location } of queue) {
       const content = await readBlob(blobs, location, Number(size)).catch(() => undefined)

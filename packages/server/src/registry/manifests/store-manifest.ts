@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../storage/db.ts'
 import type { ManifestRow, TagRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
+import { readStoredBlobs } from '../blobs/stored-blobs.ts'
 import { ociError } from '../oci/errors.ts'
 import { countManifest } from '../quota/usage.ts'
 import { lockRepo, lockRepoForShare } from '../resources/parent-repo.ts'
@@ -167,16 +168,23 @@ async function requirePresent(
 ): Promise<string[]> {
   const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
   const sizes = new Map<string, number>()
-  // A scrub may have found the bytes damaged: they must be pushed again.
-  const storedCondition =
-    table === 'repo_blobs' ? ' and exists (select 1 from blobs where blobs.digest = repo_blobs.digest)' : ''
   for (let at = 0; at < digests.length; at += ROWS_PER_STATEMENT) {
     await yieldToEventLoop()
     const sql = sqlText(db.engine)
     const text = `select digest, size from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_PER_STATEMENT))})${storedCondition} order by digest${db.rules.lockForShare}`
-    for (const row of await runInTransaction<{ digest: string; size: number }>(tx, text, sql))
-      sizes.set(row.digest, Number(row.size))
+      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_PER_STATEMENT))}) order by digest${db.rules.lockForShare}`
+    const rows = await runInTransaction<{ digest: string; size: number }>(tx, text, sql)
+    // A scrub may have found the bytes damaged: they must be pushed again.
+    const stored =
+      table === 'repo_blobs'
+        ? await readStoredBlobs(
+            tx,
+            ['digest'],
+            rows.map(({ digest }) => digest),
+          )
+        : undefined
+    for (const { digest, size } of rows)
+      if (stored === undefined || stored.has(digest)) sizes.set(digest, Number(size))
   }
   for (const descriptor of wanted) {
     const { digest, size } = descriptor

@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
+import { findOrganizationByName } from '../../storage/organizations.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
 import { ociError } from './errors.ts'
 
@@ -52,26 +54,59 @@ export function scopeOf({ repo, group }: RepoReference): string {
   return repo ?? group ?? ''
 }
 
-/** Resolves a name with one statement, whatever its depth: each step finds the next folder in the one before. */
+const KNOWN_ORGANIZATIONS_MAX = 10_000
+
+/** The last known uids of organizations by name. They may be out of date: a statement that uses one checks it. */
+const knownOrganizations = new WeakMap<Db, LRUCache<string, Uid>>()
+
+/** Resolves a name, whatever its depth; with one statement, unless its organization is new to this node. */
 export async function resolveRepo(db: Db, name: RepoName): Promise<RepoReference> {
-  const sql = sqlText(db.engine)
-  const { organization, folders, repo } = name
+  const { organization, folders } = name
+  const missing = { name, group: undefined, missingFolders: folders, repo: undefined }
   const uid = parseUid(organization)
+  if (uid !== undefined) return (await resolveInOrganization(db, name, { uid })) ?? missing
+  let known = knownOrganizations.get(db)
+  if (known === undefined) {
+    known = new LRUCache({ max: KNOWN_ORGANIZATIONS_MAX })
+    knownOrganizations.set(db, known)
+  }
+  const last = known.get(organization)
+  const found = last && (await resolveInOrganization(db, name, { uid: last, withName: organization }))
+  if (found !== undefined) return found
+  const current = (await findOrganizationByName(db.kysely, organization)) as Uid | undefined
+  if (current === undefined) return missing
+  known.set(organization, current)
+  return (await resolveInOrganization(db, name, { uid: current, withName: organization })) ?? missing
+}
+
+/**
+ * Returns undefined if there is no organization with the uid, or if it does not have this name. Each step finds the next folder in the one
+ * before. All of it names the organization, so that a distributed database asks one server.
+ */
+async function resolveInOrganization(
+  db: Db,
+  name: RepoName,
+  { uid, withName }: { readonly uid: Uid; readonly withName?: string },
+): Promise<RepoReference | undefined> {
+  const sql = sqlText(db.engine)
+  const { folders, repo } = name
+  const root = () => sql.bind(uid)
   const start =
-    uid === undefined
-      ? `select n.uid from organization_names n where n.name = ${sql.bind(organization)}`
-      : `select g.uid from groups g where g.root = ${sql.bind(uid)} and g.uid = ${sql.bind(uid)}`
+    withName === undefined
+      ? `select g.uid from groups g where g.root = ${root()} and g.uid = ${root()}`
+      : `select n.uid from organization_names n where n.name = ${sql.bind(withName)} and n.uid = ${root()}`
+  const inRoot = `g.root = ${root()}`
   const nextFolder = sql.rules.jsonTextAt(sql.bind(JSON.stringify(folders)), 'p.depth')
-  const text = `with recursive path (depth, root, uid) as (
-      select 0, o.uid, o.uid from (${start}) as o
-      union all select p.depth + 1, g.root, g.uid from path p
-        join groups g on g.root = p.root and g.parent = p.uid and g.name = ${nextFolder}
+  const text = `with recursive path (depth, uid) as (
+      select 0, o.uid from (${start}) as o
+      union all select p.depth + 1, g.uid from path p
+        join groups g on ${inRoot} and g.parent = p.uid and g.name = ${nextFolder}
     )
     select p.depth, p.uid, r.uid as repo from path p
-      left join repos r on p.depth = ${sql.bind(folders.length)} and r.root = p.root and r.parent = p.uid and r.name = ${sql.bind(repo)}
+      left join repos r on p.depth = ${sql.bind(folders.length)} and r.root = ${root()} and r.parent = p.uid and r.name = ${sql.bind(repo)}
       order by p.depth desc limit 1`
   const [row] = await runText<{ depth: number; uid: Uid; repo: Uid | null }>(db, text, sql)
-  if (row === undefined) return { name, group: undefined, missingFolders: folders, repo: undefined }
+  if (row === undefined) return undefined
   return {
     name,
     group: row.uid,

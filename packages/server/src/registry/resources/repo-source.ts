@@ -7,8 +7,9 @@ import type { Call } from '../../pipeline/call.ts'
 import type { Db, Reader, Tx } from '../../storage/db.ts'
 import { splitBranches, whereOf } from '../../storage/list/list-sql.ts'
 import { findOrganizationByName } from '../../storage/organizations.ts'
+import { lockResource } from '../../storage/resource-rows.ts'
 import type { RepoRow } from '../../storage/schema/tables.ts'
-import { runInTransaction, runLongText, sqlText } from '../../storage/sql-text.ts'
+import { runLongText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 
 /** Which repo another one copies. */
@@ -55,11 +56,20 @@ export async function findSource(
     : undefined
 }
 
-/** Locks the repos that copy this one, in any organization. */
-export function lockCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
-  const sql = sqlText(db.engine)
-  const text = `select * from repos where source = ${sql.bind(source)} order by uid${db.rules.lockForUpdate}`
-  return runInTransaction<RepoRow>(tx, text, sql)
+/** Locks the repos that copy this one, in any organization; one by one, since they can be on several servers. */
+export async function lockCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
+  const found = await tx
+    .selectFrom('repos')
+    .select('uid')
+    .where('source', '=', source)
+    .orderBy('uid')
+    .execute()
+  const locked: RepoRow[] = []
+  for (const { uid } of found) {
+    const row = await lockResource(db, tx, 'repos', uid, 'update')
+    if (row?.source === source) locked.push(row)
+  }
+  return locked
 }
 
 /** Counts the repos that copy this one, among those that the caller may read. The others, in any organization, are not read. */

@@ -1,4 +1,5 @@
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
+import { readStoredBlobs } from '../blobs/stored-blobs.ts'
 import { findReposWithBlob } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
@@ -7,19 +8,18 @@ export async function scrubLinks({ store: { db }, onFinding, signal }: ScrubOpti
   for (let after = ''; ; ) {
     signal?.throwIfAborted()
     const sql = sqlText(db.engine)
-    const text = `select l.digest, max(l.size) as size,
-        case when exists (select 1 from blobs as b where b.digest = l.digest) then 1 else 0 end as stored
-      from repo_blobs as l where l.digest > ${sql.bind(after)} group by l.digest order by l.digest limit ${sql.bind(DIGESTS_PER_STATEMENT)}`
-    const rows = await runLongText<{ digest: string; size: number; stored: number }>(db, text, sql)
-    for (const { digest, size, stored } of rows) {
-      if (Number(stored) === 1) continue
-      const known = await db.kysely
-        .selectFrom('blobs')
-        .select('digest')
-        .where('digest', '=', digest)
-        .executeTakeFirst()
+    const text = `select l.digest, max(l.size) as size from repo_blobs as l where l.digest > ${sql.bind(after)} group by l.digest order by l.digest limit ${sql.bind(DIGESTS_PER_STATEMENT)}`
+    const rows = await runLongText<{ digest: string; size: number }>(db, text, sql)
+    const stored = await readStoredBlobs(
+      db.kysely,
+      ['digest'],
+      rows.map(({ digest }) => digest),
+    )
+    for (const { digest, size } of rows) {
+      if (stored.has(digest)) continue
+      // Garbage collection may have deleted both in the meantime.
       const repos = await findReposWithBlob(db, digest)
-      if (known !== undefined || repos.repoCount === 0) continue
+      if (repos.repoCount === 0) continue
       const reason = 'its bytes were missing or damaged; push them again to repair it'
       onFinding({
         kind: 'missing',

@@ -71,6 +71,19 @@ export interface EngineRules extends SqlRules {
     background: Db,
     run: (kysely: Db['kysely']) => Promise<readonly string[]>,
   ): Promise<readonly string[]>
+  /** Gives the tables that migrations created their home (schema/table-homes.ts). Does nothing to a database on one server. */
+  placeTables(background: Db): Promise<void>
+  /** Whether tables are on several servers, by organization. */
+  isDistributed(db: Db): Promise<boolean> | boolean
+  /** Undefined for a database on one server. */
+  countPlacedTables(db: Db): Promise<TablePlacement | undefined>
+}
+
+/** Numbers of tables by their home. */
+export interface TablePlacement {
+  readonly distributed: number
+  readonly reference: number
+  readonly local: number
 }
 
 /** By the name of the engine, for code that has no database. */

@@ -68,15 +68,18 @@ export const migrations = {
 }
 
 /**
- * Migrates the schema to this version under a lock, so that several nodes can start at the same time. Returns the names of the migrations
+ * Migrates the schema to this version under a lock, so that several nodes can start at the same time, and places the tables of a distributed
+ * database. Returns the names of the migrations
  * that ran. Rejects with NewerDatabase, without a change, if a newer version migrated the database.
  */
 export async function migrate(db: Db): Promise<string[]> {
   await requireKnownMigrations(db)
   const { background } = db
-  return [
-    ...(await background.rules.withMigrationLock(background, (kysely) => runMigrations(background, kysely))),
-  ]
+  const { rules } = background
+  const names = await rules.withMigrationLock(background, (kysely) => runMigrations(background, kysely))
+  // Also without a migration: an earlier call may have been interrupted, and the database may have become distributed.
+  await rules.placeTables(background)
+  return [...names]
 }
 
 async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {

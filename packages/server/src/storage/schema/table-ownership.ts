@@ -142,8 +142,8 @@ async function missingOwners(
   const sql = sqlText(db.engine)
   // Shorter values mean all organizations.
   const text = `select distinct t.${by} as owner from ${table} as t where length(t.${by}) >= ${ROOT_CHARS}
-    and not exists (select 1 from ${of === 'organizations' ? 'groups' : of} as o
-      where o.root = substr(t.${by}, 1, ${ROOT_CHARS}) and o.uid = t.${by}) limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`
+    and t.root = substr(t.${by}, 1, ${ROOT_CHARS}) and not exists (select 1 from ${of === 'organizations' ? 'groups' : of} as o
+      where o.root = t.root and o.uid = t.${by}) limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`
   const rows = await runLongText<{ owner: string }>(db, text, sql)
   return rows.map(({ owner }) => owner)
 }

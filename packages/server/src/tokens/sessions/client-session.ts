@@ -216,7 +216,13 @@ async function rotateSecret(
     .where('identity_uid', '=', identity)
     .where('secret_hash', '=', hashSecret(secret))
     .where('expires_ms', '>', now)
-    .where(sql<boolean>`${sql.raw(validSessionSql('sessions'))}`)
+    .where('id', 'in', (row) =>
+      row
+        .selectFrom('sessions as s')
+        .select('s.id')
+        .where('s.id', '=', session)
+        .where(sql<boolean>`${sql.raw(validSessionSql('s'))}`),
+    )
     .where(({ exists, selectFrom }) =>
       exists(selectFrom('identities').select('uid').where('root', '=', identity).where('uid', '=', identity)),
     )

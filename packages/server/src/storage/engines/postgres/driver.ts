@@ -30,6 +30,7 @@ import { type Permits, withPermit } from './connection-permits.ts'
 import { sqlState } from './errors.ts'
 import { withMigrationLock } from './migration-lock.ts'
 import { postgresSql } from './sql.ts'
+import { countPlacedTables, isDistributed, placeTables } from './table-placement.ts'
 
 /**
  * PostgreSQL driver for Kysely. Kysely's own driver sends unnamed statements, which the server plans every time; named statements allow two and
@@ -279,6 +280,9 @@ export const rules: EngineRules = {
   concurrentChanges: 1,
   isShared: true,
   withMigrationLock,
+  placeTables,
+  isDistributed,
+  countPlacedTables,
 }
 
 /** Returns the server's error, which is the cause of the driver's. */

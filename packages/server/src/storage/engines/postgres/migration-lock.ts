@@ -8,10 +8,7 @@ import { sqlState } from './errors.ts'
 export const withMigrationLock: EngineRules['withMigrationLock'] = async ({ kysely }, run) => {
   const names = await withShortLocks(() =>
     kysely.transaction().execute(async (tx) => {
-      // Poolers share sessions, so the transaction holds the lock. Another node may hold it as long as its migrations take.
-      await sql.raw(`set local lock_timeout = ${limits.databaseLongStatementMs}`).execute(tx)
-      await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx)
-      await sql.raw(`set local lock_timeout = ${TABLE_LOCK_MS}`).execute(tx)
+      await lockMigrations(tx)
       await requireCreate(tx)
       return run(tx)
     }),
@@ -19,6 +16,14 @@ export const withMigrationLock: EngineRules['withMigrationLock'] = async ({ kyse
   // A new database has no nodes.
   if (names.length > 0 && !names.includes('0001-init')) await endOldSessions(kysely)
   return names
+}
+
+/** Waits until no other node migrates, for as long as the transaction takes. Afterwards its waits for tables are short. */
+export async function lockMigrations(tx: Db['kysely']): Promise<void> {
+  // Poolers share sessions, so the transaction holds the lock. Another node may hold it as long as its migrations take.
+  await sql.raw(`set local lock_timeout = ${limits.databaseLongStatementMs}`).execute(tx)
+  await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx)
+  await sql.raw(`set local lock_timeout = ${TABLE_LOCK_MS}`).execute(tx)
 }
 
 /** The lock that Kysely takes for a session, so that versions before 0.7 wait for it, too. */
@@ -33,7 +38,8 @@ const TABLE_LOCK_MS = 300
 const TABLE_LOCK_ATTEMPTS = 100
 const TABLE_LOCK_PAUSE_MS = 200
 
-async function withShortLocks<T>(work: () => Promise<T>): Promise<T> {
+/** Repeats a transaction after `lockMigrations` as long as requests have its tables. */
+export async function withShortLocks<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()

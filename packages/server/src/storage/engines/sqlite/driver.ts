@@ -337,6 +337,9 @@ export const rules: EngineRules = {
   isShared: false,
   // A migration holds the write lock of the file.
   withMigrationLock: ({ kysely }, run) => run(kysely),
+  async placeTables() {},
+  isDistributed: () => false,
+  countPlacedTables: async () => undefined,
 }
 
 function errorCode(error: unknown): unknown {

@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import { type TableHome, tableHomes } from '../../schema/table-homes.ts'
+import type { EngineRules, TablePlacement } from '../engine.ts'
+import { lockMigrations, withShortLocks } from './migration-lock.ts'
+
+/** Tables on the servers of a Citus cluster. The coordinator is the server of the address. */
+
+interface PlacedTable {
+  readonly name: string
+  /** As `pg_dist_partition` has it, which has no row for tables of the coordinator alone. */
+  readonly home: keyof TablePlacement
+}
+
+export const placeTables: EngineRules['placeTables'] = async ({ kysely }) => {
+  const placed = await readPlacement(kysely)
+  if (placed === undefined) return
+  for (const name of misplacedTables(placed)) await place(kysely, name)
+}
+
+export const countPlacedTables: EngineRules['countPlacedTables'] = async ({ kysely }) => {
+  const placed = await readPlacement(kysely)
+  if (placed === undefined) return undefined
+  const count = (home: keyof TablePlacement) => placed.filter((table) => table.home === home).length
+  return { distributed: count('distributed'), reference: count('reference'), local: count('local') }
+}
+
+type Kysely = Parameters<EngineRules['placeTables']>[0]['kysely']
+
+const distributed = new WeakMap<Kysely, boolean>()
+
+export const isDistributed: EngineRules['isDistributed'] = ({ kysely }) =>
+  distributed.get(kysely) ?? findExtension(kysely)
+
+async function findExtension(kysely: Kysely): Promise<boolean> {
+  const { rows } = await sql`select from pg_extension where extname = 'citus'`.execute(kysely)
+  const isFound = rows.length > 0
+  distributed.set(kysely, isFound)
+  return isFound
+}
+
+/** Lists the tables of the schema; undefined without the extension. */
+async function readPlacement(kysely: Kysely): Promise<readonly PlacedTable[] | undefined> {
+  if (!(await findExtension(kysely))) return undefined
+  const placed = await sql<PlacedTable>`
+    select t.relname as name,
+      case when p.partmethod = 'h' then 'distributed' when p.repmodel = 't' then 'reference' else 'local' end as home
+    from pg_class as t left join pg_dist_partition as p on p.logicalrelid = t.oid
+    where t.relnamespace = current_schema()::regnamespace and t.relkind = 'r'`.execute(kysely)
+  return placed.rows.filter(({ name }) => Object.hasOwn(tableHomes, name))
+}
+
+/** Lists in the order of `tableHomes`. */
+function misplacedTables(placed: readonly PlacedTable[]): string[] {
+  const homes = new Map(placed.map(({ name, home }) => [name, home]))
+  return Object.entries<TableHome>(tableHomes)
+    .filter(([name, home]) => home !== 'local' && homes.get(name) === 'local')
+    .map(([name]) => name)
+}
+
+/** Placed first; tables that are distributed by the root are on the same servers as it. */
+const FIRST = 'groups'
+
+/**
+ * Places one table in a transaction of its own: the locks on all shards of all tables would exceed the default of
+ * `max_locks_per_transaction`.
+ */
+async function place(kysely: Kysely, name: string): Promise<void> {
+  await withShortLocks(() =>
+    kysely.transaction().execute(async (tx) => {
+      await lockMigrations(tx)
+      // Another node may have placed it.
+      const placed = (await readPlacement(tx)) ?? []
+      if (!misplacedTables(placed).includes(name)) return
+      const home: TableHome = tableHomes[name as keyof typeof tableHomes]
+      if (typeof home === 'string') {
+        await sql`select create_reference_table(${name})`.execute(tx)
+      } else {
+        const isFirst = name === FIRST || home.distributedBy !== 'root'
+        await sql`select create_distributed_table(${name}, ${home.distributedBy}, colocate_with => ${isFirst ? 'none' : FIRST})`.execute(
+          tx,
+        )
+      }
+      // It has copied the rows to the shards, and hides those of before, which stay on the disk of the coordinator.
+      await sql`select truncate_local_data_after_distributing_table(${name})`.execute(tx)
+    }),
+  )
+}
