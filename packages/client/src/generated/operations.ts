@@ -1414,7 +1414,7 @@ export interface Services {
     /**
      * Lists what the documents in a group and everything below it say about vulnerabilities: a record for each
      * document and vulnerability. Documents that were imported before version 0.7 have records when they are imported
-     * again.
+     * again, which feeds do by themselves.
      */
     list(request?: types.ListVulnerabilityRecordsRequest, options?: CallOptions): Reply<types.ListVulnerabilityRecordsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */

@@ -65,7 +65,7 @@ export function SearchTexts({ uid, name }: FolderTabProps) {
           ) : (
             <p>
               There are no texts yet. They are read when documents are imported; documents from before version
-              0.7 need to be imported again.
+              0.7 need to be imported again, which feeds do by themselves.
             </p>
           )
         }
