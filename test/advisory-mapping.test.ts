@@ -180,8 +180,8 @@ test('osv: an advisory for each package, with versions rather than commits', () 
     { type: SeverityType.CVSS_V3, score: 'CVSS:3.0/AV:N/AC:L/PR:N/UI:N/S:U/C:L/I:L/A:L/RL:O/E:U/RC:C' },
   ]
   assert.deepEqual(scores, [
-    { alias: 'LBSA-20201130', component: '', severities },
-    { alias: 'CVE-2020-4988', component: '', severities },
+    { alias: 'LBSA-20201130', component: '', severities, cwes: [] },
+    { alias: 'CVE-2020-4988', component: '', severities, cwes: [] },
   ])
 })
 

@@ -534,6 +534,7 @@ test('a finding has all IDs, the justification and the advisory that decides', (
     state: 'not-affected',
     severity: 'unknown',
     score: undefined,
+    cwes: [],
     fixedVersion: '',
     justification: 'vulnerable code not included in package',
     advisory: `${GROUP}/0000000000000000`,
