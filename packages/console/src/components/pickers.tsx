@@ -12,7 +12,13 @@ import {
   Popover,
   Text,
 } from 'react-aria-components'
-import { CHOICE_CHARS_MIN, choiceOf, folderChoices, roleChoices } from '../api/queries/choices.ts'
+import {
+  CHOICE_CHARS_MIN,
+  choiceOf,
+  folderChoices,
+  organizationChoices,
+  roleChoices,
+} from '../api/queries/choices.ts'
 import { resourcesQuery } from '../api/queries/resources.ts'
 import { messageOf } from '../api/query-client.ts'
 import { useLate } from '../use-late.ts'
@@ -126,15 +132,17 @@ const matches = ({ name, description = '' }: Choice, text: string): boolean =>
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
   readonly query: (text: string) => ReturnType<typeof folderChoices>
+  /** The chosen one, for choices that search by uid does not find. */
+  readonly named?: Choice | undefined
 }
 
 /** A combobox over choices that the server finds. */
-function SearchPicker({ query, onChange, value, problem, ...box }: SearchPickerProps) {
+function SearchPicker({ query, named: given, onChange, value, problem, ...box }: SearchPickerProps) {
   const [picked, setPicked] = useState<Choice>()
   const named = resourcesQuery([value])
   const { data: names } = useQuery({ ...named, enabled: named.enabled !== false && picked?.id !== value })
   const resource = names?.get(value)
-  const known = picked?.id === value ? picked : resource && choiceOf(resource)
+  const known = picked?.id === value ? picked : (given ?? (resource && choiceOf(resource)))
   const chosen = known?.name ?? ''
   const [text, setText] = useState(chosen)
   useEffect(() => {
@@ -199,4 +207,17 @@ export function FolderPicker({ organization, ...props }: PickerProps & { readonl
 /** A role that can be granted in an organization. */
 export function RolePicker({ organization, ...props }: PickerProps & { readonly organization: string }) {
   return <SearchPicker {...props} query={(text) => roleChoices(organization, text)} />
+}
+
+/** An organization of the installation, for operators, who may have no role in it. */
+export function OrganizationPicker(props: PickerProps) {
+  const { value } = props
+  const { data } = useQuery({ ...organizationChoices(value), enabled: value !== '' })
+  return (
+    <SearchPicker
+      {...props}
+      query={organizationChoices}
+      named={data?.choices.find(({ id }) => id === value)}
+    />
+  )
 }
