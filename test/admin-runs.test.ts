@@ -17,6 +17,16 @@ test('admin runs lists what ran in the installation', async (t) => {
     /^STARTED.*\n.* scrub +succeeded /,
   )
   assert.match((await admin('runs', '--kind', 'retention')).stderr, /no runs recorded/)
+  // A scrub belongs to no organization.
+  const [{ name, uid }] = JSON.parse((await admin('organizations', 'list', '--json')).stdout).items
+  for (const organization of [name, uid]) {
+    const none = await admin('runs', '--organization', organization)
+    assert.deepEqual([none.code, none.stdout], [0, ''])
+    assert.match(none.stderr, /no runs recorded/)
+  }
+  const unknown = await admin('runs', '--organization', 'none')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /organization none does not exist/)
   const wrong = await admin('runs', '--state', 'lost')
   assert.deepEqual([wrong.code, wrong.stdout], [2, ''])
 })

@@ -293,14 +293,22 @@ consoleSuite(
       assert.deepEqual(problems, [])
     })
 
-    test('a viewer reads everything and changes nothing; others see which capability they lack', async () => {
+    test('a viewer reads everything and changes nothing; others see which capability they lack', async (t) => {
       const organization = await cast().organization()
+      const server = await startFeedServer(t)
+      const url = `${server.url}/none.json`
+      const feed = await cast().admin.create(`vulnerabilities/advisoryFeeds/${organization.uid}`, { url })
       await importInto(cast(), organization.uid, { 'nginx.yaml': wolfiDocument('nginx') })
       const viewer = await cast().signIn('viewer', organization.uid)
       await viewer.open(section(organization.uid, 'import'), organization.name)
       await viewer.page.getByText('Requires the capability advisories.create').waitFor()
       await viewer.page.getByRole('link', { name: 'Publication' }).click()
       await viewer.page.getByText('Requires the capability advisories.update').first().waitFor()
+      await viewer.open(`/advisory-feeds/${feed.uid}`, url)
+      const runs = viewer.page.getByRole('grid', { name: 'Runs' })
+      await runs.getByText('failed').first().waitFor({ timeout: 30_000 })
+      assert.equal(await viewer.page.getByRole('button', { name: 'Sync now' }).isDisabled(), true)
+      await assertAccessible(viewer.page, 'feed with runs, read only')
       const token = await cast().berth.tokenOf(viewer.identity)
       const refused = await fetch(
         `${cast().berth.url}/vulnerabilities/v2beta1/advisoryPublications/${organization.uid}`,
@@ -324,6 +332,8 @@ consoleSuite(
       const { body } = await cast().admin.get('vulnerabilities/advisories', { artifact_names: 'nginx' })
       await reader.open(`/advisories/${body.advisories.at(-1).uid}`, 'Not found')
       await reader.open('/advisory-feeds/x', 'Not found')
+      await reader.open(`/advisory-feeds/${feed.uid}`, 'Not found')
+      assert.equal(await reader.page.getByRole('grid').count(), 0)
       assert.deepEqual([...viewer.problems, ...reader.problems], [])
     })
 

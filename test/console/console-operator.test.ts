@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import type { JobRunRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from '../support/api/api-fixture.ts'
 import { newAccount, operatorApi } from '../support/api/operator.ts'
 import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { eventually } from '../support/database/database-outage.ts'
 import { createPerson, createSession } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
@@ -23,6 +26,54 @@ consoleSuite('the operator pages', (cast) => {
     await open('/operator', 'Operator')
     await page.getByText(/Requires the capability operator\.get/).waitFor()
     assert.equal(await page.getByRole('tab').count(), 0)
+    await open('/operator?tab=runs', 'Operator')
+    await page.getByText('You have no permission to see the installation here.').waitFor()
+    assert.equal(await page.getByRole('grid').count(), 0)
+    await assertAccessible(page, 'operator-runs-no-permission')
+    assert.deepEqual(problems, [])
+  })
+
+  test('runs are filtered by an organization, which is chosen by its name', async () => {
+    const { db, clock, uids } = cast().berth.berth.installation.store
+    const [one, other] = [await cast().organization(), await cast().organization()]
+    for (const [at, { uid: root }] of [one, other].entries()) {
+      const repo = await cast().admin.create(`registry/repos/${root}`, { name: `app-${at}` })
+      const row: JobRunRow = {
+        ...{
+          root,
+          uid: uids.child(repo.uid),
+          parent: repo.uid,
+          kind: 'retention',
+          actor: 'system',
+          runner: '',
+        },
+        ...{ state: 'succeeded', started_ms: clock() - 5, ended_ms: clock(), error: '' },
+        counts: '{"tags":2,"manifests":0}',
+      }
+      await inTransaction(db, (tx) => tx.insertInto('job_runs').values(row).execute())
+    }
+    // An organization in which the operator has no role.
+    await db.kysely.deleteFrom('role_bindings').where('root', '=', one.uid).execute()
+    const { page, problems, open } = await asOperator()
+    await open('/operator?tab=runs', 'Operator')
+    const runs = page.getByRole('grid', { name: 'Runs' })
+    for (const name of [one.name, other.name]) await runs.getByText(name).waitFor()
+    await page.getByRole('combobox', { name: 'Organization' }).fill(one.name)
+    await page.getByRole('option', { name: one.name }).click()
+    await runs.getByText(other.name).waitFor({ state: 'detached' })
+    await runs.getByText(one.name).waitFor()
+    await page.getByText(`berth admin runs --organization ${one.uid}`).waitFor()
+    assert.match(page.url(), new RegExp(`organization=${one.uid}`))
+    await assertAccessible(page, 'operator-runs-of-organization')
+    // The address has the uid, and the field the name.
+    await open(`/operator?tab=runs&organization=${one.uid}`, 'Operator')
+    await runs.getByText(one.name).waitFor()
+    assert.equal(await runs.getByText(other.name).count(), 0)
+    await eventually(
+      async () => (await page.getByRole('combobox', { name: 'Organization' }).inputValue()) === one.name,
+    )
+    await open(`/operator?tab=runs&kind=scrub&organization=${one.uid}`, 'Operator')
+    await page.getByText('No run matches the filters').waitFor()
     assert.deepEqual(problems, [])
   })
 

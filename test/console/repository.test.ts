@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { newName } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import { type ConsoleFixture, consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, MARKUP, OVERRIDE, VERY_LONG } from '../support/console/hostile.ts'
 import {
@@ -160,7 +161,7 @@ consoleSuite(
     })
 
     test('a policy shows what it would delete while it is edited, and deletes it once it is enabled', async () => {
-      const { page, problems, open, repo } = await prepared()
+      const { page, problems, open, repo, organization } = await prepared()
       await open(`/repos/${repo}?tab=policy`, 'app')
       await page.getByText('There are no rules: all tags are kept.').waitFor()
       await page.getByRole('textbox', { name: 'Patterns' }).fill('v1.*')
@@ -233,6 +234,19 @@ consoleSuite(
       // The name of the administrator.
       await runs.getByRole('row').getByText('owner', { exact: true }).waitFor({ timeout: 30_000 })
       assert.deepEqual(problems, [])
+
+      // Those who may only read see the runs and start none. Others see neither the repository nor its runs.
+      const viewer = await cast().signIn('viewer', organization.uid)
+      await viewer.open(`/repos/${repo}?tab=policy`, 'app')
+      await viewer.page.getByRole('grid', { name: 'Runs' }).getByText('1 tag and 0 manifests').waitFor()
+      assert.equal(await viewer.page.getByRole('button', { name: 'Run retention now' }).isDisabled(), true)
+      await viewer.page.getByText('Requires the capability repo.update').first().waitFor()
+      await assertAccessible(viewer.page, 'policy with runs, read only')
+      assert.deepEqual(viewer.problems, [])
+      const role = await createRole(cast().berth, organization.uid, ['groups.list'], newName('lister'))
+      const other = await cast().signIn(role, organization.uid)
+      await other.open(`/repos/${repo}?tab=policy`, 'Not found')
+      assert.equal(await other.page.getByRole('grid').count(), 0)
     })
 
     test('untagged manifests are shown and deleted', async () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort, startPostgres } from '../database/postgres.ts'
 import { type Cleanup, runBerth, spawnBerth, temporaryDirectory } from '../server/process.ts'
 
-/** Servers that read feeds, each a process of its own. */
+/** Servers that read feeds and apply retention, each a process of its own. */
 
 const node = fileURLToPath(new URL('feed-node.ts', import.meta.url))
 
@@ -30,5 +30,5 @@ export async function startNodes(t: Cleanup, engine: 'sqlite' | 'postgres', args
   }
   const { stdout } = await runBerth(t, ['admin', 'bootstrap', '--json'], shared)
   const { organization, token } = JSON.parse(stdout)
-  return { start, organization: organization.uid as string, token: token as string }
+  return { start, env: shared, organization: organization.uid as string, token: token as string }
 }

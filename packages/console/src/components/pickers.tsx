@@ -16,6 +16,7 @@ import {
   CHOICE_CHARS_MIN,
   choiceOf,
   folderChoices,
+  organizationChoices,
   repoChoices,
   roleChoices,
 } from '../api/queries/choices.ts'
@@ -131,16 +132,20 @@ const matches = ({ name, description = '' }: Choice, text: string): boolean =>
 
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
-  readonly query: (text: string) => ReturnType<typeof folderChoices | typeof repoChoices>
+  readonly query: (
+    text: string,
+  ) => ReturnType<typeof folderChoices | typeof repoChoices | typeof organizationChoices>
+  /** The chosen one, for choices that search by uid does not find. */
+  readonly named?: Choice | undefined
 }
 
 /** A combobox over choices that the server finds. */
-function SearchPicker({ query, onChange, value, problem, ...box }: SearchPickerProps) {
+function SearchPicker({ query, named: given, onChange, value, problem, ...box }: SearchPickerProps) {
   const [picked, setPicked] = useState<Choice>()
   const named = resourcesQuery([value])
   const { data: names } = useQuery({ ...named, enabled: named.enabled !== false && picked?.id !== value })
   const resource = names?.get(value)
-  const known = picked?.id === value ? picked : resource && choiceOf(resource)
+  const known = picked?.id === value ? picked : (given ?? (resource && choiceOf(resource)))
   const chosen = known?.name ?? ''
   const [text, setText] = useState(chosen)
   useEffect(() => {
@@ -210,4 +215,17 @@ export function RolePicker({ organization, ...props }: PickerProps & { readonly 
 /** A repository of any organization, by its path. */
 export function RepoPicker(props: PickerProps) {
   return <SearchPicker {...props} query={repoChoices} />
+}
+
+/** An organization of the installation, for operators, who may have no role in it. */
+export function OrganizationPicker(props: PickerProps) {
+  const { value } = props
+  const { data } = useQuery({ ...organizationChoices(value), enabled: value !== '' })
+  return (
+    <SearchPicker
+      {...props}
+      query={organizationChoices}
+      named={data?.choices.find(({ id }) => id === value)}
+    />
+  )
 }

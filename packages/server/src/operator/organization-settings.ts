@@ -11,9 +11,9 @@ import {
   readLimits,
   setDefaultLimits,
 } from '../storage/counts/resource-limits.ts'
-import { inTransaction, type Tx } from '../storage/db.ts'
+import { type Db, inTransaction, type Reader, type Tx } from '../storage/db.ts'
 import { findOrganizationByName } from '../storage/organizations.ts'
-import { lockResource } from '../storage/resource-rows.ts'
+import { lockResource, readResource } from '../storage/resource-rows.ts'
 import type { GroupRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { commandActor, type OperatorActor } from './actor.ts'
@@ -77,12 +77,24 @@ export class OrganizationNotFound extends SetupError {
 }
 
 async function lockOrganization({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
-  // A uid first: a name may look like one.
-  const uid = parseUid(uidOrName) ?? (await findOrganizationByName(tx, uidOrName))
-  const row =
-    uid === undefined || depthOf(uid) > 0 ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
+  const uid = await findOrganization(tx, uidOrName)
+  const row = uid === undefined ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
   if (row === undefined) throw new OrganizationNotFound(uidOrName)
   return row
+}
+
+/** Returns the uid of an organization. Throws OrganizationNotFound if there is none with this uid or name. */
+export async function requireOrganization(db: Db, uidOrName: string): Promise<string> {
+  const uid = await findOrganization(db.kysely, uidOrName)
+  if (uid === undefined || (await readResource(db, 'groups', uid)) === undefined)
+    throw new OrganizationNotFound(uidOrName)
+  return uid
+}
+
+/** A uid first: a name may look like one. */
+async function findOrganization(reader: Reader, uidOrName: string): Promise<string | undefined> {
+  const uid = parseUid(uidOrName) ?? (await findOrganizationByName(reader, uidOrName))
+  return uid === undefined || depthOf(uid) > 0 ? undefined : uid
 }
 
 async function describe({ db }: Store, tx: Tx, row: GroupRow): Promise<OrganizationSettings> {

@@ -68,6 +68,21 @@ async function firstRepos(signal: AbortSignal): Promise<FoundChoices> {
   return { choices, hasMore: nextPageToken !== '' }
 }
 
+/** Organizations of the installation, for operators. `text`: a part of the name, or a uid. */
+export const organizationChoices = (text: string) =>
+  queryOptions({
+    ...shared,
+    queryKey: ['operator', 'organization-choices', text],
+    queryFn: async ({ signal }): Promise<FoundChoices> => {
+      const { organizations, nextPageToken } = await api.operatorOrganizations.list(
+        { query: text, pageSize: PAGE_SIZE },
+        { signal },
+      )
+      const choices = organizations.map(({ uid, name }) => ({ id: uid, name, description: '' }))
+      return { choices, hasMore: nextPageToken !== '' }
+    },
+  })
+
 async function firstFolders(organization: string, signal: AbortSignal): Promise<FoundChoices> {
   const within = organization === '' ? {} : { uidp: { descendantsOf: organization } }
   const { groups, nextPageToken } = await api.groups.list(

@@ -49,10 +49,18 @@ export const retentionRunsQuery = (repoUid: string, filter: RunFilter) => ({
   refetchInterval: POLL_MS,
 })
 
-export const jobRunsQuery = (kind: string, filter: RunFilter) => ({
-  ...paged(['operator', 'job-runs', kind, filter], async (pageToken, signal) => {
+/** `organization`: uid; '' for all. */
+export const jobRunsQuery = (kind: string, organization: string, filter: RunFilter) => ({
+  ...paged(['operator', 'job-runs', kind, organization, filter], async (pageToken, signal) => {
     const { jobRuns: items, ...rest } = await api.operatorJobs.listJobRuns(
-      { kind, state: filter.state, ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
+      {
+        kind,
+        resourceUid: organization,
+        state: filter.state,
+        ...timeOf(filter),
+        pageSize: PAGE_SIZE,
+        pageToken,
+      },
       { signal },
     )
     return { items: await withActorNames(items), ...rest }

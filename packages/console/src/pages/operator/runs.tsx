@@ -4,6 +4,8 @@ import { jobRunsQuery, type NamedRun } from '../../api/queries/runs.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { FilterBar, SelectFilter } from '../../components/filter-bar.tsx'
 import { PageList } from '../../components/page-list.tsx'
+import { PickerFilter } from '../../components/picker-filter.tsx'
+import { OrganizationPicker } from '../../components/pickers.tsx'
 import { formatBytes, formatNumber } from '../../components/quantity.tsx'
 import { NoRuns, RunFilters, runColumns, runOptions, useRunFilter } from '../../components/runs.tsx'
 
@@ -17,7 +19,7 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 export function Runs() {
-  const [{ kind = '' }] = useAddressState()
+  const [{ kind = '', organization = '' }] = useAddressState()
   const filter = useRunFilter()
   return (
     <>
@@ -27,20 +29,38 @@ export function Runs() {
           name="kind"
           choices={Object.entries(kinds).map(([id, name]) => ({ id, name }))}
         />
+        <PickerFilter name="organization">
+          {(value, onChange) => <OrganizationPicker label="Organization" value={value} onChange={onChange} />}
+        </PickerFilter>
         <RunFilters others={['cancelled']} />
       </FilterBar>
       <PageList
         label="Runs"
-        query={jobRunsQuery(kind, filter)}
+        query={jobRunsQuery(kind, organization, filter)}
         keyOf={({ id }) => id}
         columns={[
           { id: 'kind', title: 'Run', cell: (run) => <Subject run={run} /> },
           ...runColumns<NamedRun<RecordedJobRun>>(resultText),
         ]}
-        empty={<NoRuns filter={filter} text="Nothing is recorded yet." />}
+        empty={
+          <NoRuns
+            filter={filter}
+            text={
+              kind === '' && organization === '' ? 'Nothing is recorded yet.' : 'No run matches the filters.'
+            }
+          />
+        }
       />
       <p className="muted">Scheduled runs of feeds and of retention that change nothing are not recorded.</p>
-      <Equivalent command={`berth admin runs${kind === '' ? '' : ` --kind ${kind}`}${runOptions(filter)}`} />
+      <Equivalent
+        command={
+          [
+            'berth admin runs',
+            ...(kind === '' ? [] : [`--kind ${kind}`]),
+            ...(organization === '' ? [] : [`--organization ${organization}`]),
+          ].join(' ') + runOptions(filter)
+        }
+      />
     </>
   )
 }

@@ -10,6 +10,7 @@ import {
   runKinds,
   runStates,
 } from '../../operator/job-runs.ts'
+import { requireOrganization } from '../../operator/organization-settings.ts'
 import { jsonOption } from '../options.ts'
 import { installationList } from '../with-installation.ts'
 
@@ -62,17 +63,24 @@ export const runsCommand: CommandDeclaration = installationList(
     options: [
       { flags: '--kind <kind>', summary: 'kind of the runs', choices: runKinds },
       { flags: '--state <state>', summary: 'state of the runs', choices: runStates },
+      { flags: '--organization <organization>', summary: 'uid or name of the organization of the runs' },
       ...startTimeOptions,
       jsonOption,
     ],
-    examples: ['berth admin runs --state failed --since 7d', 'berth admin runs --kind retention --json'],
+    examples: [
+      'berth admin runs --state failed --since 7d',
+      'berth admin runs --organization my-org',
+      'berth admin runs --kind retention --json',
+    ],
     view: () => view,
   },
   async ({ store: { db, clock } }, invocation: Invocation) => {
     const { option } = invocation
     const { since, until } = readStartTimes(invocation)
+    const organization = option('organization')
+    const resourceUid = organization === '' ? '' : await requireOrganization(db, organization)
     const filters = {
-      ...{ kind: option('kind'), state: option('state'), resourceUid: '' },
+      ...{ kind: option('kind'), state: option('state'), resourceUid },
       sinceMs: since === undefined ? undefined : Date.parse(since),
       untilMs: until === undefined ? undefined : Date.parse(until),
     }
