@@ -19,6 +19,8 @@ export interface WorkerAssignment {
   readonly dev: boolean
   /** The environment that the server started with, including its file. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Keys of TLS session tickets, in base64. */
+  readonly ticketKeys: string
   readonly listeners: Readonly<Partial<Record<ListenerName, BoundAddress>>>
 }
 
