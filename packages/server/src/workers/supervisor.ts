@@ -123,7 +123,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         case 'listening':
           return router.add(message.listener, worker)
         case 'accepted':
-          return router.markFree(worker)
+          return router.markTaken(worker)
         case 'closing':
           return router.remove(message.listener, worker)
         case 'ready':
