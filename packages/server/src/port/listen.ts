@@ -47,6 +47,8 @@ export interface ListenOptions {
 /** A listener in another process, which passes its connections on. */
 export interface ConnectionSource {
   readonly address: BoundAddress
+  /** Keys of TLS session tickets, so that every process that serves the listener can resume a session of the others. */
+  readonly ticketKeys: Buffer
   /** `accept` receives connections until `close`. */
   open(accept: (socket: Socket) => void): void
   /** Resolves when no more connections come. */
@@ -196,7 +198,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     address,
     port,
     setTls: ({ cert, key }) => {
-      if (server instanceof TlsServer) server.setSecureContext({ cert, key })
+      if (!(server instanceof TlsServer)) return
+      server.setSecureContext({ cert, key, ...(source !== undefined && { ticketKeys: source.ticketKeys }) })
     },
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     requests,
@@ -254,7 +257,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 function createListeningServer(
-  { tls }: ListenOptions,
+  { tls, source }: ListenOptions,
   context: PortContext,
   onConnection: ConnectionHandler,
 ): Server {
@@ -267,6 +270,7 @@ function createListeningServer(
     cert: tls.cert,
     key: tls.key,
     ALPNProtocols: ['h2', 'http/1.1'],
+    ...(source !== undefined && { ticketKeys: source.ticketKeys }),
     handshakeTimeout: protocolTimeoutMs,
   })
   server.on('secureConnection', (socket) => {

@@ -10,18 +10,18 @@ import { type ListenerName, send } from './messages.ts'
 
 /**
  * Accepts connections and passes each to a worker, in rotation. A worker receives the next one when it has taken the last one, so a worker
- * that hangs has at most one that it does not serve, and a worker that ends loses only its own (ADR 80).
+ * that hangs has at most one that it does not serve, and a worker that ends loses only those that it had taken (ADR 80).
  */
 export interface ConnectionRouter {
   readonly addresses: Readonly<Partial<Record<ListenerName, BoundAddress>>>
   /** The worker takes connections of this listener; those that are not ready only while no worker is. */
   add(listener: ListenerName, worker: ChildProcess): void
   markReady(worker: ChildProcess): void
-  /** The worker has taken the connection that it was sent. */
-  markFree(worker: ChildProcess): void
+  /** The worker has taken the first of the connections that it was sent. */
+  markTaken(worker: ChildProcess): void
   /** Sends the worker no more connections, and tells it so. */
   remove(listener: ListenerName, worker: ChildProcess): void
-  /** The worker has ended. */
+  /** The worker has ended. Connections that it had not taken go to the others. */
   forget(worker: ChildProcess): void
   /** From now on the first worker that is removed closes the listener: no other one is to take its connections. */
   stop(): void
@@ -38,6 +38,11 @@ interface RoutedListener {
   removals: Promise<void>
 }
 
+interface SentConnection {
+  readonly listener: RoutedListener
+  readonly socket: Socket
+}
+
 export interface RoutedAddress {
   readonly name: ListenerName
   /** Names the address in errors. */
@@ -52,18 +57,19 @@ export async function createConnectionRouter(
 ): Promise<ConnectionRouter> {
   const listeners = new Map<ListenerName, RoutedListener>()
   const ready = new Set<ChildProcess>()
-  const busy = new Set<ChildProcess>()
+  /** Connections that a worker was sent and has not confirmed, in their order. This process keeps them open, for another worker. */
+  const sent = new Map<ChildProcess, SentConnection[]>()
   let isStopping = false
 
   const pass = (listener: RoutedListener, worker: ChildProcess, socket: Socket) => {
-    busy.add(worker)
+    sent.set(worker, [...(sent.get(worker) ?? []), { listener, socket }])
     send(worker, { type: 'connection', listener: listener.name }, socket)
   }
   const passWaiting = (listener: RoutedListener) => {
     while (listener.waiting.length > 0) {
       const { workers } = listener
       const serving = workers.some((worker) => ready.has(worker)) ? ready : undefined
-      const worker = workers.find((one) => !busy.has(one) && serving?.has(one) !== false)
+      const worker = workers.find((one) => !sent.has(one) && serving?.has(one) !== false)
       if (worker === undefined) return
       listener.workers = [...workers.filter((one) => one !== worker), worker]
       pass(listener, worker, listener.waiting.shift() as Socket)
@@ -115,8 +121,12 @@ export async function createConnectionRouter(
       ready.add(worker)
       passAll()
     },
-    markFree(worker) {
-      busy.delete(worker)
+    markTaken(worker) {
+      const [taken, ...others] = sent.get(worker) ?? []
+      // The worker has it open.
+      taken?.socket.destroy()
+      if (others.length > 0) sent.set(worker, others)
+      else sent.delete(worker)
       passAll()
     },
     remove(name, worker) {
@@ -126,7 +136,8 @@ export async function createConnectionRouter(
     },
     forget(worker) {
       ready.delete(worker)
-      busy.delete(worker)
+      for (const { listener, socket } of sent.get(worker) ?? []) listener.waiting.unshift(socket)
+      sent.delete(worker)
       for (const listener of listeners.values())
         listener.workers = listener.workers.filter((one) => one !== worker)
       passAll()

@@ -19,6 +19,8 @@ export interface WorkerAssignment {
   readonly dev: boolean
   /** The environment that the server started with, including its file. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Keys of TLS session tickets, in base64. */
+  readonly ticketKeys: string
   readonly listeners: Readonly<Partial<Record<ListenerName, BoundAddress>>>
 }
 
@@ -56,12 +58,12 @@ export type ToSupervisor =
   /** Replies to `collect`. */
   | { readonly type: 'collected'; readonly id: number; readonly snapshot: MetricsSnapshot }
 
-/** Sends a message if the other process can receive one. */
+/** Sends a message if the other process can receive one. A socket stays open in this process, too. */
 export function send<Message extends ToWorker | ToSupervisor>(
   to: Pick<ChildProcess, 'connected'> & { send?: ChildProcess['send'] | undefined },
   message: Message,
   handle?: SendHandle,
 ): void {
   // A failure means that the process has ended, which its exit reports.
-  if (to.connected) to.send?.(message, handle, () => undefined)
+  if (to.connected) to.send?.(message, handle, { keepOpen: true }, () => undefined)
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { constants } from 'node:os'
 import { limits } from '../config/limits.ts'
 import type { ListenAddress } from '../config/setting-values.ts'
@@ -18,8 +19,10 @@ export interface Supervisor {
   readonly ready: Promise<string>
   /** The exit code of the server, when all workers have ended. */
   readonly ended: Promise<number>
-  /** Sends the workers a signal. SIGTERM and SIGINT stop them. */
-  signal(signal: NodeJS.Signals): void
+  /** Sends the workers the signal, which stops them. */
+  stop(signal: 'SIGTERM' | 'SIGINT'): void
+  /** Lets the workers read the settings again that can change. */
+  reload(): void
 }
 
 export interface SupervisorOptions {
@@ -57,6 +60,8 @@ interface Place {
 }
 
 const FAILED = 1
+/** What Node.js requires. */
+const TICKET_KEYS_BYTES = 48
 const SHUTDOWN_TIMEOUT = 124
 /** Time for a worker to end after its own deadline for stopping. */
 const KILL_DELAY_MS = 2000
@@ -89,6 +94,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       missedPings: 0,
     }),
   )
+  const ticketKeys = randomBytes(TICKET_KEYS_BYTES).toString('base64')
   const writeTurns = createWriteTurns()
   let notice: string | undefined
   let isStopping = false
@@ -117,7 +123,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         case 'listening':
           return router.add(message.listener, worker)
         case 'accepted':
-          return router.markFree(worker)
+          return router.markTaken(worker)
         case 'closing':
           return router.remove(message.listener, worker)
         case 'ready':
@@ -160,6 +166,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       isLater: notice !== undefined,
       dev,
       env,
+      ticketKeys,
       listeners: router.addresses,
     }
     send(worker, { type: 'assignment', assignment })
@@ -214,12 +221,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     if (places.every(({ process }) => process === undefined)) ended.resolve(exitCode)
   }
 
-  const signal = (name: NodeJS.Signals) => {
+  const killAll = (name: NodeJS.Signals) => {
     for (const { process } of places) process?.kill(name)
   }
 
   const stop = (name: 'SIGTERM' | 'SIGINT') => {
-    signal(name)
+    killAll(name)
     if (isStopping) return
     isStopping = true
     router.stop()
@@ -229,7 +236,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     setTimeout(() => {
       exitCode = SHUTDOWN_TIMEOUT
       log.error({}, 'stopping took too long: the remaining workers are killed')
-      signal('SIGKILL')
+      killAll('SIGKILL')
     }, timeoutMs).unref()
     finishIfEnded()
   }
@@ -260,6 +267,10 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   return {
     ready: ready.promise,
     ended: ended.promise,
-    signal: (name) => (name === 'SIGTERM' || name === 'SIGINT' ? stop(name) : signal(name)),
+    stop,
+    reload() {
+      // A worker that starts reads everything again; the signal would end it.
+      for (const worker of readyWorkers()) worker.kill('SIGHUP')
+    },
   }
 }

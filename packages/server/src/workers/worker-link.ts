@@ -75,6 +75,7 @@ export async function connectToSupervisor(): Promise<WorkerLink> {
       return (
         address && {
           address,
+          ticketKeys: Buffer.from(assignment.ticketKeys, 'base64'),
           open(accept) {
             accepting.set(listener, accept)
             tell({ type: 'listening', listener })

@@ -9,6 +9,12 @@ import { onStopSignals } from './stop-signals.ts'
 /** Serves with several processes, which this one starts and supervises. */
 export async function supervise(config: Config, dev: boolean): Promise<void> {
   const log = createLog(config.logLevel)
+  let reload: () => void = () => undefined
+  process.on('SIGHUP', () => {
+    const read = readEnvironment()
+    if ('config' in read) log.level = read.config.logLevel
+    reload()
+  })
   const started = readEnvironment()
   // The database may belong to a running server.
   const lock = await lockDatabase(config)
@@ -21,12 +27,8 @@ export async function supervise(config: Config, dev: boolean): Promise<void> {
     retryCode: EXIT_UNREACHABLE,
     log,
   })
-  process.on('SIGHUP', () => {
-    const read = readEnvironment()
-    if ('config' in read) log.level = read.config.logLevel
-    supervisor.signal('SIGHUP')
-  })
-  onStopSignals(log, { stop: supervisor.signal, stopNow: supervisor.signal })
+  reload = supervisor.reload
+  onStopSignals(log, { stop: supervisor.stop, stopNow: supervisor.stop })
   void supervisor.ready.then((notice) => process.stdout.write(notice))
   const code = await supervisor.ended
   lock?.release()
