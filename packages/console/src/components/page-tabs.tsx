@@ -1,8 +1,8 @@
 import { useLocation } from '@tanstack/react-router'
 import type { ComponentType, ReactNode } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { type AddressState, useAddressState, writeAddressState } from '../address-state.ts'
 import type { LazyPart } from './lazy-part.tsx'
+import { Tabs } from './tabs.tsx'
 
 export interface PageTab {
   /** In the address: `?tab=<id>`. The first tab is not in the address. */
@@ -31,39 +31,17 @@ export function PageTabs({ label, tabs }: { readonly label: string; readonly tab
   const selected = tabs.find(({ id }) => id === tab) ?? tabs[0]
   if (selected === undefined) return null
   return (
-    <Tabs selectedKey={selected.id}>
-      <TabList className="tabs" aria-label={label}>
-        {tabs.map(({ id, title }, at) => (
-          <Tab
-            key={id}
-            id={id}
-            ref={id === selected.id ? scrollIntoList : null}
-            className="tab"
-            href={`/console${pathname}${at === 0 ? '' : writeAddressState({ tab: id })}`}
-          >
-            {title}
-          </Tab>
-        ))}
-      </TabList>
-      <TabPanel
-        // A panel keeps its first id, which its tab names: each tab has a panel of its own.
-        key={selected.id}
-        id={selected.id}
-        className="tab-panel"
-        // A panel without controls is a tab stop. It stays focusable, so that the focus is not lost when its content is loaded.
-        render={(props) => <div {...props} tabIndex={props.tabIndex ?? -1} />}
-      >
-        {selected.content()}
-      </TabPanel>
+    <Tabs
+      label={label}
+      tabs={tabs.map(({ id, title }, at) => ({
+        id,
+        title,
+        href: `/console${pathname}${at === 0 ? '' : writeAddressState({ tab: id })}`,
+      }))}
+      selected={selected.id}
+      panelClass="tab-panel"
+    >
+      {selected.content()}
     </Tabs>
   )
-}
-
-/** On narrow screens the list scrolls, so that its open tab is in view. Only the list: the page stays where the user has scrolled it. */
-function scrollIntoList(tab: HTMLElement | null): void {
-  const list = tab?.parentElement
-  if (tab === null || !list) return
-  const [open, all] = [tab.getBoundingClientRect(), list.getBoundingClientRect()]
-  if (open.left < all.left || open.right > all.right)
-    list.scrollLeft += open.left - all.left - (all.width - open.width) / 2
 }

@@ -27,6 +27,17 @@ export const DEFAULT_RANGE = '24h'
 
 export type EventFilter = Omit<ListAuditEventsRequest, 'pageSize' | 'pageToken' | 'orderBy' | 'skip'>
 
+/** A page requests its first events before it is rendered: both are one list, with one start. */
+const START_MS = 5000
+let latest = { key: '', nowMs: 0 }
+
+/** Returns the time that "the last hour" of a list refers to. `key`: what its filter follows from. */
+export function startOf(key: string): number {
+  const nowMs = Date.now()
+  if (latest.key !== key || nowMs - latest.nowMs > START_MS) latest = { key, nowMs }
+  return latest.nowMs
+}
+
 /** `within`: uid of a folder, or '' for everything; `resource`: the uid that the filter by resource means. */
 export function eventFilter(
   state: AddressState,

@@ -1,9 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
+import type { AddressState } from '../../address-state.ts'
 import { whoAmI } from '../../api/queries/groups.ts'
 import { Title } from '../../components/title.tsx'
-import { Events } from './events.tsx'
+import { Events, preloadEvents } from './events.tsx'
 
 const CAPABILITY = 'subscriptions.create'
+
+export const preload = (_uid: string, state: AddressState): readonly Promise<void>[] =>
+  preloadEvents('', state)
 
 /** Who did what: all events that the user may read. */
 export function AuditPage() {

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
-import { useAddressState } from '../../address-state.ts'
+import { type AddressState, useAddressState } from '../../address-state.ts'
 import { eventsQuery, type NamedEvent, resourceByPathQuery } from '../../api/queries/audit.ts'
-import { messageText } from '../../api/query-client.ts'
+import { messageText, queryClient } from '../../api/query-client.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { Field, SelectField, SwitchField } from '../../components/field.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
@@ -14,7 +14,7 @@ import { Time } from '../../components/time.tsx'
 import { isUid } from '../../uid.ts'
 import '../../styles/pages/audit.css'
 import { ActorFilter } from './actor-filter.tsx'
-import { CUSTOM, DEFAULT_RANGE, eventFilter, eventsCommand, timeRanges } from './audit-filters.ts'
+import { CUSTOM, DEFAULT_RANGE, eventFilter, eventsCommand, startOf, timeRanges } from './audit-filters.ts'
 import { methodName } from './audit-words.ts'
 import { EventDialog } from './event-dialog.tsx'
 import { EventText, ResultBadge, shortUid } from './event-text.tsx'
@@ -33,6 +33,18 @@ interface EventsProps {
 
 const FOLLOW_MS = 3000
 
+const keyOf = (within: string, resource: string, filters: AddressState, isFollowing: boolean) =>
+  JSON.stringify([within, resource, filters, isFollowing])
+
+/** Loads the first events. Those of a resource wait for its uid. */
+export function preloadEvents(within: string, state: AddressState): readonly Promise<void>[] {
+  const { event: _, tab: __, ...filters } = state
+  if (filters['resource'] !== undefined) return []
+  const key = keyOf(within, '', filters, false)
+  const filter = eventFilter(filters, { within, resource: '', nowMs: startOf(key) })
+  return [queryClient.prefetchInfiniteQuery(eventsQuery([key], filter, false))]
+}
+
 export function Events({ within, path, missing }: EventsProps) {
   const [state, change] = useAddressState()
   const { event, tab: _, ...filters } = state
@@ -41,10 +53,10 @@ export function Events({ within, path, missing }: EventsProps) {
   const wanted = state['resource'] ?? ''
   const { data: resource = '', isPending, isLoading } = useQuery(resourceByPathQuery(wanted))
   const isUnknown = wanted !== '' && !isPending && resource === ''
-  const key = JSON.stringify([within, resource, filters, isFollowing])
+  const key = keyOf(within, resource, filters, isFollowing)
   // Pages of one list have one start.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key has all of them
-  const filter = useMemo(() => eventFilter(filters, { within, resource, nowMs: Date.now() }), [key])
+  const filter = useMemo(() => eventFilter(filters, { within, resource, nowMs: startOf(key) }), [key])
   return (
     <>
       <EventFilters />

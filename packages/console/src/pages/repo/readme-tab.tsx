@@ -1,7 +1,6 @@
 import type { RepoReadme } from '@berth/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
@@ -12,6 +11,7 @@ import { Equivalent, quoted } from '../../components/copy.tsx'
 import { TextAreaField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { formatBytes } from '../../components/quantity.tsx'
+import { Tabs } from '../../components/tabs.tsx'
 import { Readme } from './readme.tsx'
 import type { RepoTabProps } from './repo.tsx'
 
@@ -70,6 +70,7 @@ function EditReadmeDialog({ uid, readme, onClose }: EditReadmeDialogProps) {
   const queries = useQueryClient()
   const [edited, setEdited] = useState(readme)
   const [content, setContent] = useState(readme.value.content)
+  const [tab, setTab] = useState('write')
   const bytes = new TextEncoder().encode(content).length
   return (
     <FormDialog
@@ -88,16 +89,17 @@ function EditReadmeDialog({ uid, readme, onClose }: EditReadmeDialogProps) {
       }}
     >
       {(failure) => (
-        <Tabs>
-          <TabList className="tabs" aria-label="README">
-            <Tab id="write" className="tab">
-              Write
-            </Tab>
-            <Tab id="preview" className="tab">
-              Preview
-            </Tab>
-          </TabList>
-          <TabPanel id="write" className="tab-panel">
+        <Tabs
+          label="README"
+          tabs={[
+            { id: 'write', title: 'Write' },
+            { id: 'preview', title: 'Preview' },
+          ]}
+          selected={tab}
+          onSelect={setTab}
+          panelClass="tab-panel"
+        >
+          {tab === 'write' ? (
             <TextAreaField
               label="Markdown"
               value={content}
@@ -111,14 +113,11 @@ function EditReadmeDialog({ uid, readme, onClose }: EditReadmeDialogProps) {
                   : violationOf(failure, 'content')
               }
             />
-          </TabPanel>
-          <TabPanel id="preview" className="tab-panel">
-            {content.trim() === '' ? (
-              <p className="muted">Nothing to preview</p>
-            ) : (
-              <Readme content={content} />
-            )}
-          </TabPanel>
+          ) : content.trim() === '' ? (
+            <p className="muted">Nothing to preview</p>
+          ) : (
+            <Readme content={content} />
+          )}
         </Tabs>
       )}
     </FormDialog>

@@ -11,6 +11,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { Badge } from '../../components/badge.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
 import { PageTabs, preloadTab, type TabParts } from '../../components/page-tabs.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
@@ -111,9 +112,8 @@ function Commands({ uid, path }: { readonly uid: string; readonly path: string }
   })
   const isEmpty = data?.pages[0]?.items.length === 0
   return (
-    <details className="disclosure" key={String(isEmpty)} open={isEmpty}>
-      <summary>Pull and push commands</summary>
+    <Disclosure key={String(isEmpty)} summary="Pull and push commands" isOpen={isEmpty}>
       <Usage uid={uid} path={path} commands={repoCommands} />
-    </details>
+    </Disclosure>
   )
 }

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import { useState } from 'react'
 import { ancestorNamesQuery } from '../../api/queries/paths.ts'
 import { session } from '../../api/session.ts'
 import { Command } from '../../components/copy.tsx'
+import { Tabs } from '../../components/tabs.tsx'
 
 /** Commands with the real host and path; container tools cannot address a repository by its uid. */
 
@@ -25,6 +26,7 @@ export type Tool = (typeof tools)[number]
 
 export function Usage({ uid, path, commands }: UsageProps) {
   const { isPending } = useQuery(ancestorNamesQuery(uid))
+  const [tool, setTool] = useState<Tool>(tools[0])
   if (isPending) return null
   const isAddressable = path !== uid && /^[a-z0-9]+(?:[._/-]+[a-z0-9]+)*$/.test(path)
   if (!isAddressable)
@@ -35,23 +37,16 @@ export function Usage({ uid, path, commands }: UsageProps) {
           : `Container tools cannot use the name ${path}: each part starts and ends with a letter or digit, and has no spaces.`}
       </p>
     )
+  const image = tool === 'berth' ? path : `${session.registryHost}/${path}`
   return (
-    <Tabs>
-      <TabList className="tabs" aria-label="Tools">
-        {tools.map((tool) => (
-          <Tab key={tool} id={tool} className="tab">
-            {tool}
-          </Tab>
-        ))}
-      </TabList>
-      {tools.map((tool) => (
-        <TabPanel key={tool} id={tool}>
-          {commands(tool, tool === 'berth' ? path : `${session.registryHost}/${path}`).map(
-            ({ label, text }) => (
-              <Command key={text} text={text} label={label} />
-            ),
-          )}
-        </TabPanel>
+    <Tabs
+      label="Tools"
+      tabs={tools.map((id) => ({ id, title: id }))}
+      selected={tool}
+      onSelect={(id) => setTool(tools.find((one) => one === id) ?? tool)}
+    >
+      {commands(tool, image).map(({ label, text }) => (
+        <Command key={text} text={text} label={label} />
       ))}
     </Tabs>
   )

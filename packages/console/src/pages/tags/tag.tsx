@@ -13,6 +13,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent, Id, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
@@ -68,10 +69,9 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
         <Actions tag={tag.value} details={details} onAction={setDialog} />
       </div>
       <Facts facts={factsOf(repo, tag.value, details, missing)} />
-      <details className="disclosure">
-        <summary>Pull commands</summary>
+      <Disclosure summary="Pull commands">
         <Usage uid={repo} path={path} commands={(tool, image) => pullCommands(tool, image, tag.value)} />
-      </details>
+      </Disclosure>
       <section>
         <h2>History</h2>
         <TagHistory
