@@ -27,12 +27,20 @@ export const formatLimits = {
   advisoriesPerDocumentMax: 200_000,
   /** CVEs of an EPSS catalog. */
   advisoryCatalogCvesMax: 1_000_000,
+  /** Blocks of a thousand CVE numbers of a catalog. All CVEs that exist are in some 400. */
+  advisoryCatalogBlocksMax: 10_000,
+  /** Characters of what a KEV catalog requires. */
+  advisoryCatalogActionCharsMax: 1000,
+  /** Kinds of weaknesses of one vulnerability; further ones are ignored. */
+  advisoryCwesMax: 50,
   /** Vulnerabilities of one document that are searched by their texts, and what is stored of each: further ones and the rest are not found. */
   advisoryRecordsMax: 10_000,
   advisoryRecordSummaryCharsMax: 300,
   advisoryRecordTextCharsMax: 4000,
   advisoryRecordAliasesMax: 50,
   advisoryRecordPackagesMax: 20,
+  /** All of them of one document. */
+  advisoryRecordsCharsMax: 8 * MIB,
   /** Totals of all advisories of a document: events, characters of notes, and aliases, scores and annotations together. */
   advisoryDocumentEventsMax: 1_000_000,
   advisoryDocumentNoteCharsMax: 128 * MIB,

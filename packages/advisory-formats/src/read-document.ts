@@ -42,11 +42,15 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
     const root = fieldsOf(isJson(name, text) ? parseJson(text) : parseYaml(text))
     const actual = format || detectFormat(root)
     const tally = createUnmappedTally()
-    const { textsOf = noTexts, ...read } = readerOf(actual, root)(root, tally, createDocumentBudget())
+    const {
+      textsOf = noTexts,
+      ids = [],
+      ...read
+    } = readerOf(actual, root)(root, tally, createDocumentBudget())
     tally.addUnread(root)
     const id = documentId(read.id, actual, name, content)
     checkIndexedNames(root, { ...read, id })
-    const records = vulnerabilityRecordsOf(read, textsOf)
+    const records = vulnerabilityRecordsOf(read, textsOf, ids)
     return { document: { ...read, format: actual, id, records, unmapped: tally.list() } }
   } catch (error) {
     if (error instanceof DocumentProblem) return { rejection: error.rejection(() => decodeLossy(content)) }

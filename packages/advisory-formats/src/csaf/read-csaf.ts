@@ -1,13 +1,13 @@
 import type { AdvisoryRecord, EventRecord, Score, ScoreRecord } from '../advisory-record.ts'
 import { csafScores, distinctScores } from '../reading/cvss-scores.ts'
-import { cweIn } from '../reading/cwe-ids.ts'
+import { cweIn, distinctCwes } from '../reading/cwe-ids.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
 import { buildHistory, createEventType, type SourceEvent } from '../reading/event-history.ts'
 import { emptyRecord, type FormatReader } from '../reading/format-reader.ts'
 import { compareInstants, type Instant } from '../reading/instants.ts'
 import { recordKey } from '../reading/record-key.ts'
 import { isVulnerabilityId, readVulnerabilityId } from '../reading/vulnerability-id.ts'
-import { noTexts, type VulnerabilityTexts } from '../reading/vulnerability-records.ts'
+import { noTexts, toTexts, type VulnerabilityTexts } from '../reading/vulnerability-records.ts'
 import { type Fields, pathOf, problemWith } from '../syntax/source-value.ts'
 import {
   entriesOf,
@@ -30,7 +30,7 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
   const facts = factsOf(root)
   const products = readCsafProducts(root)
   const found = new Map<string, ProductAdvisory>()
-  const scores: ScoreRecord[] = []
+  const cwesById = new Map<string, Set<string>>()
   const texts = new Map<string, VulnerabilityTexts>()
   for (const vulnerability of objectsIn(root, 'vulnerabilities')) {
     const ids = idsOf(vulnerability)
@@ -39,12 +39,17 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
       tally.add(`${pathOf(vulnerability, 'alike')} (no id)`)
       continue
     }
-    texts.set(id, textsIn(vulnerability))
-    const cwes = cwesOf(vulnerability)
-    if (cwes.length > 0) {
-      budget.scores(ids.length, vulnerability)
-      for (const alias of new Set(ids)) scores.push({ alias, component: '', severities: [], cwes })
-    }
+    // A document may have several entries about a vulnerability, with different products.
+    if (!texts.has(id)) texts.set(id, textsIn(vulnerability))
+    for (const cwe of cwesOf(vulnerability))
+      for (const alias of ids) {
+        const known = cwesById.get(alias)
+        if (known !== undefined) known.add(cwe)
+        else {
+          budget.scores(1, vulnerability)
+          cwesById.set(alias, new Set([cwe]))
+        }
+      }
     for (const status of statusesOf(vulnerability, products, facts, budget)) {
       const names = [facts.publisher, status.product.identifier, status.component.identifier, id]
       const key = recordKey('csaf', names.join('|'))
@@ -76,7 +81,9 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
     id: `${facts.publisher}#${facts.id}`,
     revisionMs: facts.released.ms,
     advisories,
-    scores,
+    scores: [...cwesById].map(
+      ([alias, cwes]): ScoreRecord => ({ alias, component: '', severities: [], cwes: distinctCwes(cwes) }),
+    ),
     textsOf: (id) => texts.get(id) ?? noTexts(id),
   }
 }
@@ -122,10 +129,8 @@ function idsOf(vulnerability: Fields): string[] {
 function textsIn(vulnerability: Fields): VulnerabilityTexts {
   const notes = field(vulnerability, 'notes')
   const entries = notes?.kind === 'list' ? notes.items : []
-  return {
-    summary: peek(vulnerability, 'title'),
-    details: entries.map((note) => (note.kind === 'fields' ? peek(note, 'text') : '')).join(' '),
-  }
+  const details = entries.map((note) => (note.kind === 'fields' ? peek(note, 'text') : ''))
+  return toTexts(peek(vulnerability, 'title'), details)
 }
 
 /** A vulnerability has one weakness in version 2.0. */

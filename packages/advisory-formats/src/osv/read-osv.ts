@@ -10,6 +10,7 @@ import { compareInstants, type Instant, UNTIMED } from '../reading/instants.ts'
 import { recordKey } from '../reading/record-key.ts'
 import type { UnmappedTally } from '../reading/unmapped-fields.ts'
 import { isPlatformId, readAlias, readVulnerabilityId } from '../reading/vulnerability-id.ts'
+import { toTexts } from '../reading/vulnerability-records.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
 import {
   entriesOf,
@@ -32,7 +33,7 @@ export const readOsv: FormatReader = (root, tally, budget) => {
   checkVersion(root)
   const id = readVulnerabilityId(requireField(root, 'id'))
   const modified = knownInstant(readInstant(requireField(root, 'modified')))
-  const texts = { summary: peek(root, 'summary'), details: peek(root, 'details') }
+  const texts = toTexts(peek(root, 'summary'), [peek(root, 'details')])
   const textsOf = () => texts
   const publishedAdvisories = readPublishedRecords(root, id, tally, budget)
   if (publishedAdvisories !== undefined)
@@ -56,7 +57,9 @@ export const readOsv: FormatReader = (root, tally, budget) => {
     ...recordOf(root, facts, each, tally, budget),
     osv: writeExtension(each.entries.map(({ entry, allRanges: ranges }) => ({ entry, ranges }))),
   }))
-  return { id, revisionMs: modified?.ms, advisories, scores, textsOf }
+  // A record may affect nothing that it names, and still describe a vulnerability.
+  const ids = withdrawn === undefined ? [id, ...aliases] : []
+  return { id, revisionMs: modified?.ms, advisories, scores, textsOf, ids }
 }
 
 /** Facts that apply to everything that a record affects. */

@@ -1,3 +1,4 @@
+import { formatLimits } from '../limits.ts'
 import type { Fields, Value } from '../syntax/source-value.ts'
 import { field } from '../syntax/value-fields.ts'
 
@@ -28,5 +29,10 @@ export function osvCwes(root: Fields): string[] {
     ...itemsOf('cwe_ids'),
     ...itemsOf('cwes').map((item) => (item.kind === 'fields' ? field(item, 'cweId') : item)),
   ]
-  return [...new Set(ids.flatMap(cweIn))]
+  return distinctCwes(ids.flatMap(cweIn))
+}
+
+/** Returns the first of them, each once. */
+export function distinctCwes(cwes: Iterable<string>): string[] {
+  return [...new Set(cwes)].slice(0, formatLimits.advisoryCwesMax)
 }

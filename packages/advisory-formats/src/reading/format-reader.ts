@@ -11,7 +11,11 @@ export type FormatReader = (
   root: Fields,
   tally: UnmappedTally,
   growth: DocumentBudget,
-) => Omit<ParsedDocument, 'format' | 'unmapped' | 'records'> & { readonly textsOf?: TextsOf }
+) => Omit<ParsedDocument, 'format' | 'unmapped' | 'records'> & {
+  readonly textsOf?: TextsOf
+  /** IDs of the vulnerability of a document that is about one. */
+  readonly ids?: readonly string[]
+}
 
 /** A record with empty fields. */
 export const emptyRecord: Omit<AdvisoryRecord, 'key'> = {

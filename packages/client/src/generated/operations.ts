@@ -1350,7 +1350,8 @@ export interface Services {
     /**
      * Lists the vulnerabilities of an image, by default ordered by ID and package, with counts and with what is
      * not covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
-     * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image.
+     * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image, and with
+     * FAILED_PRECONDITION, type CATALOG_MISSING, for a filter by exploitation without the catalog that it needs.
      */
     list(request?: types.ListImageFindingsRequest, options?: CallOptions): Reply<types.ListImageFindingsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */

@@ -4240,11 +4240,11 @@ export interface ListImageFindingsRequest {
    * score).
    */
   readonly orderBy?: string | undefined
-  /** Returns only vulnerabilities that are known to be exploited. */
+  /** Returns only vulnerabilities that are known to be exploited. Needs a catalog of the format `kev`. */
   readonly knownExploited?: boolean | undefined
   /**
    * Returns only vulnerabilities with this probability of exploitation or a higher one, from 0 to 1. Unset
-   * returns all, also those without one.
+   * returns all, also those without one. Needs a catalog of the format `epss`.
    */
   readonly minEpss?: number | 'NaN' | 'Infinity' | '-Infinity' | undefined
   /**
@@ -4275,7 +4275,7 @@ export interface ListImageFindingsResponse {
    * not an image.
    */
   readonly contentsState: string
-  /** Whether all packages of the image are matched with advisories. */
+  /** Whether all packages of the image are matched with advisories, and their vulnerabilities with catalogs. */
   readonly matched: boolean
   /** Time when advisories of the organization last changed. Unset if it has none. */
   readonly advisoriesTime?: string

@@ -1,3 +1,4 @@
+import { isCwe } from '@berth/advisory-formats/reading/cwe-ids.ts'
 import { TextFilter } from './filter-bar.tsx'
 
 /** A kind of weakness (CWE) as a filter. */
@@ -5,5 +6,8 @@ export function CweFilter() {
   return <TextFilter label="Weakness" name="cwe" placeholder="CWE-79" />
 }
 
-/** The values of the API for the text of the filter: any other text would be refused while it is typed. */
-export const cweOf = (text: string): string[] => (/^CWE-[1-9]\d*$/i.test(text) ? [text.toUpperCase()] : [])
+/** The values of the API for the text of the filter. Any other text would be rejected while it is typed. */
+export function cweOf(text: string): string[] {
+  const cwe = text.toUpperCase()
+  return isCwe(cwe) ? [cwe] : []
+}

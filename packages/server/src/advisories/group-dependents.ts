@@ -1,6 +1,7 @@
 import { pathBelowRoot, rootOf } from '../api/uid.ts'
 import type { GroupDependents } from '../iam/groups/dependents.ts'
 import type { Tx } from '../storage/db.ts'
+import { queueGroupDeletion } from './packages/advisory-packages.ts'
 
 /** What the advisories add to changes of groups. */
 export const advisoryGroupDependents: GroupDependents = {
@@ -15,6 +16,7 @@ export const advisoryGroupDependents: GroupDependents = {
 /** Deletes what is stored about the advisories of a group that has no advisories left. */
 async function deleteGroupData(tx: Tx, group: string): Promise<void> {
   const root = rootOf(group)
+  if (group !== root) await queueGroupDeletion(tx, group)
   for (const table of [
     'withdrawn_advisories',
     'advisory_documents',

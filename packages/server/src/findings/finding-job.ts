@@ -1,4 +1,4 @@
-import { advisoryPackagesOf } from '../advisories/packages/advisory-packages.ts'
+import { advisoryPackagesOf, CATALOGS } from '../advisories/packages/advisory-packages.ts'
 import { limits } from '../config/limits.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { deleteRows, insertRows } from '../storage/bulk-rows.ts'
@@ -106,6 +106,9 @@ async function matchChangedAdvisories(db: Db, clock: () => number, lease: JobLea
   const text = `select * from finding_changes order by root, subject, parent limit ${PAGE}`
   const changes = await runText<FindingChangeRow>(db, text, sql)
   for (const [root, its] of Map.groupBy(changes, (row) => row.root)) {
+    // Few rows: before the packages, which may be many.
+    if (its.some(({ subject }) => subject === CATALOGS))
+      await refreshCatalogFacts(db, root, (tx) => lease.renew(tx))
     const ids = await packagesOf(db, root, its)
     for (let at = 0; at < ids.length; at += PACKAGES_BATCH) {
       lease.signal.throwIfAborted()
@@ -119,8 +122,6 @@ async function matchChangedAdvisories(db: Db, clock: () => number, lease: JobLea
         some.filter((id) => !known.has(id)),
       )
     }
-    if (its.some(({ subject }) => subject === 'catalogs'))
-      await refreshCatalogFacts(db, root, (tx) => lease.renew(tx))
     await inTransaction(db, async (tx) => {
       await lease.renew(tx)
       // What changed again meanwhile has another revision and stays.

@@ -1,6 +1,6 @@
 import type { FindingSeverity, VulnerabilityRecord } from '@berth/client/berth.ts'
+import { readCwes, readNumber } from '../../invocation/filter-options.ts'
 import { listCommand } from '../../invocation/list-command.ts'
-import { readNumber } from '../../invocation/number-option.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
@@ -23,7 +23,7 @@ const recordView: View<VulnerabilityRecord> = {
     { title: 'WEAKNESSES', value: ({ cwes }) => cwes.join(' '), wide: true },
     { title: 'ALIASES', value: ({ aliases }) => aliases.join(' '), wide: true },
   ],
-  empty: 'no document says all of this',
+  empty: 'no records match',
 }
 
 export const searchCommand = listCommand<VulnerabilityRecord>({
@@ -53,10 +53,11 @@ export const searchCommand = listCommand<VulnerabilityRecord>({
     "berth advisories search openssl --min-score 7 --sort 'score desc' --limit 20 -o json",
   ],
   view: () => recordView,
-  serverSort: { changed: 'modify_time', score: 'score', vulnerability: 'vulnerability' },
+  serverSort: { changed: 'modify_time', score: 'score', id: 'vulnerability' },
   defaultLimit: 100,
   async *items(invocation, { orderBy = '' }) {
     const minScore = readNumber(invocation, '--min-score', 10)
+    const cwes = readCwes(invocation)
     const client = await invocation.client()
     const uid = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
     yield* client.vulnerabilityRecords.all({
@@ -66,7 +67,7 @@ export const searchCommand = listCommand<VulnerabilityRecord>({
         .optionValues('severity')
         .map((name) => `SEVERITY_${name.toUpperCase()}` as FindingSeverity),
       ...(minScore !== undefined && { minScore }),
-      cwes: invocation.optionValues('cwe'),
+      cwes,
       orderBy,
     })
   },

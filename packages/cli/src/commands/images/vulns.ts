@@ -1,8 +1,8 @@
 import type { AffectedImage, Finding, ListImageFindingsResponse, ReportFormat } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
-import type { Invocation } from '../../invocation/invocation.ts'
+import { readCwes, readNumber } from '../../invocation/filter-options.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
-import { readNumber } from '../../invocation/number-option.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
@@ -143,6 +143,7 @@ const irrelevant = ['not-affected']
 async function listVulnerabilities(invocation: Invocation): Promise<readonly Vulnerability[]> {
   const minEpss = readNumber(invocation, '--min-epss', 1)
   const minScore = readNumber(invocation, '--min-score', 10)
+  const cwes = readCwes(invocation)
   const client = await invocation.client()
   const { uid, reference } = await resolveReadImage(invocation, invocation.argument(0))
   const image = {
@@ -158,7 +159,7 @@ async function listVulnerabilities(invocation: Invocation): Promise<readonly Vul
     knownExploited: invocation.flag('exploited'),
     ...(minEpss !== undefined && { minEpss }),
     ...(minScore !== undefined && { minScore }),
-    cwes: invocation.optionValues('cwe'),
+    cwes,
     orderBy: invocation.flag('byRisk') ? 'risk' : 'severity',
   }
   for await (const finding of client.findings.all({ ...image, ...filters }))
@@ -207,18 +208,34 @@ const catalogNames: Readonly<Record<string, string>> = {
 
 /** Without a catalog, no vulnerability is known to be exploited, which does not mean that none is. */
 function requireCatalog(invocation: Invocation, { catalogs }: ListImageFindingsResponse): void {
-  const needed = [
-    ['exploited', '--exploited', 'kev'],
-    ['failOnExploited', '--fail-on-exploited', 'kev'],
-    ['minEpss', '--min-epss', 'epss'],
-  ] as const
-  for (const [option, flag, format] of needed) {
-    const isSet = option === 'minEpss' ? invocation.option(option) !== '' : invocation.flag(option)
-    if (isSet && !catalogs.some((catalog) => catalog.format === format))
-      throw new CommandFailed(
-        `${flag} needs a catalog that the organization has not imported: ${catalogNames[format]}; berth advisories feeds add --help shows how to add it`,
-      )
-  }
+  if (!invocation.flag('failOnExploited') || catalogs.some(({ format }) => format === 'kev')) return
+  throw new CommandFailed(
+    `--fail-on-exploited needs a catalog that the organization has not imported: ${catalogNames['kev']}; berth advisories feeds add --help has an example`,
+  )
+}
+
+/** Options that leave out findings. */
+const filters = [
+  ['exploited', '--exploited'],
+  ['minEpss', '--min-epss'],
+  ['minScore', '--min-score'],
+  ['cwe', '--cwe'],
+] as const
+
+/** Throws a UsageError for filters with what is about all findings. */
+function requireNoFilters(invocation: Invocation): void {
+  const [filter] = filters.filter(([option]) => invocation.optionValues(option).length > 0)
+  if (filter === undefined) return
+  const format = invocation.option('output')
+  const other = invocation.flag('failOnExploited')
+    ? '--fail-on-exploited'
+    : invocation.option('failOn') !== ''
+      ? '--fail-on'
+      : reportFormats.has(format)
+        ? `-o ${format}`
+        : undefined
+  if (other !== undefined)
+    throw new UsageError(`${other} is about all findings: it cannot be combined with ${filter[1]}`)
 }
 
 const list = listCommand(vulnerabilityList)
@@ -233,6 +250,7 @@ export const vulnsCommand: CommandDeclaration = {
   ...list,
   formats: [...reportFormats.keys()],
   async run(invocation) {
+    requireNoFilters(invocation)
     let found: readonly Vulnerability[] = []
     const items = async () => {
       found = await listVulnerabilities(invocation)
@@ -245,7 +263,9 @@ export const vulnsCommand: CommandDeclaration = {
     const affecting = found.filter(({ state }) => state !== 'not-affected')
     const exploited = affecting.filter(({ knownExploited }) => knownExploited)
     if (invocation.flag('failOnExploited') && exploited.length > 0)
-      throw new CommandFailed(`${exploited.length} findings are known to be exploited`)
+      throw new CommandFailed(
+        `${exploited.length} ${exploited.length === 1 ? 'finding is' : 'findings are'} known to be exploited`,
+      )
     const limit = invocation.option('failOn')
     if (limit === '') return
     const failing = affecting.filter(

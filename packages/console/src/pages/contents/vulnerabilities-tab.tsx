@@ -98,8 +98,7 @@ function Findings({
   digest,
   summary,
 }: ImageTabProps & { readonly summary: ListImageFindingsResponse }) {
-  const [{ state = '', severity = '', vulnerability = '', exploitation = '', cwe = '' }, change] =
-    useAddressState()
+  const [{ state = '', severity = '', vulnerability = '', exploitation = '' }, change] = useAddressState()
   const filter = useFindingFilter()
   const { contentsState, matched, advisoriesTime = '', counts, catalogs, knownExploitedCount } = summary
   // A new page is read when findings may have changed.
@@ -113,12 +112,13 @@ function Findings({
   ])
   const choiceName = (choices: readonly { id: string; name: string }[], id: string) =>
     choices.find((choice) => choice.id === id)?.name ?? ''
+  const isKnown = (format: string) => catalogs.some((catalog) => catalog.format === format)
   const set = [
     ['state', choiceName(stateChoices, state)],
     ['severity', choiceName(severityChoices, severity)],
     ['vulnerability', vulnerability],
     ['exploitation', choiceName(exploitationChoices, exploitation)],
-    ['cwe', cwe],
+    ['cwe', filter.cwes.join()],
   ] as const
   const active = set.filter(([, text]) => text !== '')
   if (contentsState === 'none')
@@ -135,7 +135,11 @@ function Findings({
           <SelectFilter label="State" name="state" anyLabel="All but not affected" choices={stateChoices} />
           <TextFilter label="Vulnerability" name="vulnerability" placeholder="CVE-2024-6119" />
           {catalogs.length > 0 && (
-            <SelectFilter label="Exploitation" name="exploitation" choices={exploitationChoices} />
+            <SelectFilter
+              label="Exploitation"
+              name="exploitation"
+              choices={exploitationChoices.filter(({ id }) => isKnown(id === EXPLOITED ? 'kev' : 'epss'))}
+            />
           )}
           <CweFilter />
           <SelectFilter label="Order" name="order" anyLabel="Severity" choices={orderChoices} />

@@ -91,7 +91,15 @@ export async function writeDocument(
   { document, name, contentHash, compressed: packed }: DocumentToWrite,
   recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
-  const { format, id, unmapped, advisories: records, scores, cveBlocks = [], records: described } = document
+  const {
+    format,
+    id,
+    unmapped,
+    advisories: records,
+    scores,
+    cveBlocks = [],
+    records: vulnerabilityRecords,
+  } = document
   const documentKey = { root: rootOf(parent), parent, format, id }
   const revisionMs = document.revisionMs ?? 0
   const known = await readDocumentRow(tx, documentKey)
@@ -108,7 +116,7 @@ export async function writeDocument(
     tx,
     documentKey,
     before,
-    { revisionMs, records, scores, cveBlocks, described },
+    { revisionMs, records, scores, cveBlocks, vulnerabilityRecords },
     recordsOf,
   )
   await deleteDocumentRow(tx, documentKey)
@@ -137,7 +145,7 @@ export async function deleteDocument(
   const documentKey = { root: rootOf(parent), parent, format, id }
   const known = await readDocumentRow(tx, documentKey)
   if (known === undefined) return undefined
-  const empty = { revisionMs: 0, records: [], scores: [], cveBlocks: [], described: [] }
+  const empty = { revisionMs: 0, records: [], scores: [], cveBlocks: [], vulnerabilityRecords: [] }
   const written = await replaceContents(store, tx, documentKey, decodeKeys(known.keys), empty, recordsOf)
   await deleteDocumentRow(tx, documentKey)
   return written
@@ -148,7 +156,7 @@ interface DocumentContents {
   readonly records: readonly AdvisoryRecord[]
   readonly scores: ParsedDocument['scores']
   readonly cveBlocks: readonly CveBlock[]
-  readonly described: readonly VulnerabilityRecord[]
+  readonly vulnerabilityRecords: readonly VulnerabilityRecord[]
 }
 
 /** Replaces the records of a document. */
@@ -182,7 +190,7 @@ async function replaceContents(
   await deleteRows(db, tx, 'advisory_sources', removedKeys.map(source))
   await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
   const scored = await writeScores(db, tx, documentKey, contents.scores)
-  await writeVulnerabilityRecords(db, tx, documentKey, contents.described)
+  await writeVulnerabilityRecords(db, tx, documentKey, contents.vulnerabilityRecords)
   const listed = await writeCveBlocks(db, tx, documentKey, contents.cveBlocks)
   return { ...noChanges, ...written, scored: Math.max(scored, listed) }
 }

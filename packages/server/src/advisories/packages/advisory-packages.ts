@@ -70,10 +70,50 @@ export async function queueScoreChanges(
   )
 }
 
+/** The subject of the change of a catalog. */
+export const CATALOGS = 'catalogs'
+
 /** Queues the vulnerabilities of which a catalog may state something else than before. */
 export function queueCatalogChange(db: Db, tx: Tx, parent: string): Promise<void> {
-  return queueChanges(db, tx, parent, ['catalogs'])
+  return queueChanges(db, tx, parent, [CATALOGS])
 }
+
+/**
+ * Queues what the scores and catalogs of a group are about, before they are deleted with it. They are few: advisories keep a group from being
+ * deleted, and their documents are deleted before it.
+ */
+export async function queueGroupDeletion(tx: Tx, group: string): Promise<void> {
+  const root = rootOf(group)
+  const scores = await tx
+    .selectFrom('advisory_scores')
+    .select('alias')
+    .distinct()
+    .where('root', '=', root)
+    .where('parent', '=', group)
+    .execute()
+  const block = await tx
+    .selectFrom('cve_blocks')
+    .select('block')
+    .where('root', '=', root)
+    .where('parent', '=', group)
+    .limit(1)
+    .executeTakeFirst()
+  const subjects = [...scores.map(({ alias }) => `id ${alias}`), ...(block === undefined ? [] : [CATALOGS])]
+  const parent = group.slice(-GROUP_CHARS)
+  const rows = subjects.map((subject) => ({ root, subject, parent, revision: 1 }))
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT)
+    await tx
+      .insertInto('finding_changes')
+      .values(rows.slice(at, at + ROWS_PER_STATEMENT))
+      .onConflict((conflict) =>
+        conflict
+          .columns(['root', 'subject', 'parent'])
+          .doUpdateSet((change) => ({ revision: change('finding_changes.revision', '+', 1) })),
+      )
+      .execute()
+}
+
+const ROWS_PER_STATEMENT = 500
 
 function entriesOf(rows: readonly AdvisoryRow[]): ReadonlyMap<string, AdvisoryPackageRow> {
   return new Map(

@@ -10,6 +10,8 @@ import { hasCweSql } from '../vulnerability-filters.ts'
  * reader thread.
  */
 
+export type FoundRecord = Omit<VulnerabilityRecordRow, 'search'>
+
 export interface RecordFilters {
   /** In lower case; each must occur. */
   readonly words: readonly string[]
@@ -29,7 +31,7 @@ export const recordSortFields = {
 /** The keys of the last record of a page. */
 export type RecordCursor = readonly [first: string | number, parent: string, key: string]
 
-export function cursorOf(row: VulnerabilityRecordRow, { column }: OrderKey): RecordCursor {
+export function cursorOf(row: FoundRecord, { column }: OrderKey): RecordCursor {
   const first = row[column as (typeof recordSortFields)[keyof typeof recordSortFields]]
   return [typeof first === 'string' ? first : Number(first), row.parent, row.key]
 }
@@ -40,12 +42,18 @@ interface RecordPage {
   readonly size: number
 }
 
+/** Without `search`, which is as long as all others together. */
+const columns = [
+  ...['root', 'parent', 'key', 'format', 'document', 'id', 'aliases', 'summary', 'packages'],
+  ...['severity', 'score', 'cwes', 'published_ms', 'modified_ms', 'text'],
+].join(', ')
+
 export async function readRecords(
   db: Db,
   scope: string,
   filters: RecordFilters,
   { order, after, size }: RecordPage,
-): Promise<readonly VulnerabilityRecordRow[]> {
+): Promise<readonly FoundRecord[]> {
   const direction = order.descending ? 'desc' : 'asc'
   const keys = [order.column, 'parent', 'key']
   const sql = sqlText(db.engine)
@@ -55,8 +63,8 @@ export async function readRecords(
       ? ''
       : ` and (${keys.join(', ')}) ${order.descending ? '<' : '>'} (${sql.bindAll(after)})`
   const ordered = keys.map((key) => `${key} ${direction}`).join(', ')
-  const text = `select * from vulnerability_records where ${where}${rest} order by ${ordered} limit ${sql.bind(size)}`
-  return runLongText<VulnerabilityRecordRow>(db, text, sql)
+  const text = `select ${columns} from vulnerability_records where ${where}${rest} order by ${ordered} limit ${sql.bind(size)}`
+  return runLongText<FoundRecord>(db, text, sql)
 }
 
 export async function countRecords(db: Db, scope: string, filters: RecordFilters): Promise<number> {
@@ -72,8 +80,10 @@ function conditionsSql(
   { words, severities, minScore, cwes }: RecordFilters,
 ): string {
   const { from, to } = subtreeRange(scope)
+  const parent = sql.rules.needsPlanHints ? '+parent' : 'parent'
   const conditions = [
-    `root = ${sql.bind(rootOf(scope))} and parent >= ${sql.bind(from)} and parent < ${sql.bind(to)}`,
+    // SQLite would sort all rows of the range, instead of reading them in the order of an index.
+    `root = ${sql.bind(rootOf(scope))} and ${parent} >= ${sql.bind(from)} and ${parent} < ${sql.bind(to)}`,
   ]
   if (severities.length > 0) conditions.push(`severity in (${sql.bindAll(severities)})`)
   if (minScore !== undefined) conditions.push(`score >= ${sql.bind(Math.round(minScore * 10))}`)

@@ -1,3 +1,4 @@
+import { distinctCwes } from '@berth/advisory-formats/reading/cwe-ids.ts'
 import { severityRater } from '@berth/advisory-formats/severity/severity-rater.ts'
 import { type SeverityLabel, severityLabels } from '@berth/advisory-formats/severity/severity-ratings.ts'
 import {
@@ -179,7 +180,7 @@ function findingOf(
     state: statement.state,
     severity: rating?.label ?? statedSeverity(stated),
     score: rating?.score,
-    cwes: [...new Set(known.flatMap(({ cwes }) => cwes))].sort((a, b) => numberOf(a) - numberOf(b)),
+    cwes: distinctCwes(known.flatMap(({ cwes }) => cwes)).sort((a, b) => numberOf(a) - numberOf(b)),
     fixedVersion: statement.state === 'affected' ? fixedVersionOf(stated, pkg.type) : '',
     justification: statement.justification,
     advisory: candidate.uid,

@@ -10,7 +10,7 @@ import {
   ReportFormat,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { checkCwes, checkMax, SCORE_MAX, severityNames } from '../../advisories/vulnerability-filters.ts'
+import { checkCwes, checkRange, SCORE_MAX, severityNames } from '../../advisories/vulnerability-filters.ts'
 import { failedPrecondition, invalidArgument, notFound, quotaExceeded } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
@@ -29,7 +29,7 @@ import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
-import { readCatalogs } from '../storage/catalog-facts.ts'
+import { areCatalogsPending, type Catalog, readCatalogs } from '../storage/catalog-facts.ts'
 import {
   affecting,
   countFindings,
@@ -72,8 +72,8 @@ export function findingsService(
       requireValid(
         tag === '' ? checkDigest(request.digest) : checkLine(tag, 'tag'),
         checkLine(vulnerability, 'vulnerability'),
-        checkMax(minEpss, 'min_epss', 1),
-        checkMax(minScore, 'min_score', SCORE_MAX),
+        checkRange(minEpss, 'min_epss', 1),
+        checkRange(minScore, 'min_score', SCORE_MAX),
         ...checkCwes(cwes),
       )
       await requireRepo(db, repo)
@@ -89,13 +89,16 @@ export function findingsService(
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
       const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
-      const [rows, counts, matching, exploited, advisoriesMs, catalogs] = await Promise.all([
+      const catalogs = await readCatalogs(db, root)
+      const isPending = await areCatalogsPending(db, root)
+      requireCatalog(repo, catalogs, 'known_exploited', isExploited ? 'kev' : undefined)
+      requireCatalog(repo, catalogs, 'min_epss', minEpss === undefined ? undefined : 'epss')
+      const [rows, counts, matching, exploited, advisoriesMs] = await Promise.all([
         readFindings(db, root, contents.ids, filters, { order, after, size: size + 1 }),
         countFindings(db, root, contents.ids, {}),
         countFindings(db, root, contents.ids, filters),
         countFindings(db, root, contents.ids, { isExploited: true }),
         readAdvisoriesTime(db, root),
-        readCatalogs(db, root),
       ])
       const page = rows.slice(0, size)
       const last = page.at(-1)
@@ -115,7 +118,7 @@ export function findingsService(
         })),
         digest,
         contentsState: contents.state,
-        matched: contents.state === 'read' && unmatched === 0,
+        matched: contents.state === 'read' && unmatched === 0 && !isPending,
         ...(advisoriesMs > 0 && { advisoriesTime: timestampOf(advisoriesMs) }),
         catalogs: catalogs.map(({ format, publishedMs }) => ({
           format,
@@ -187,6 +190,21 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
       })
     },
   })
+}
+
+/** Without a catalog nothing is known of its kind, which is not the same as none. */
+function requireCatalog(
+  repo: string,
+  catalogs: readonly Catalog[],
+  field: string,
+  format: Catalog['format'] | undefined,
+): void {
+  if (format === undefined || catalogs.some((catalog) => catalog.format === format)) return
+  throw failedPrecondition(
+    'CATALOG_MISSING',
+    `${field} needs a catalog of the format ${format}, which the organization has not imported`,
+    repo,
+  )
 }
 
 function orderOf(text: string): FindingOrder {

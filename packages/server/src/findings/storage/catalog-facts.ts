@@ -4,6 +4,7 @@ import {
   type CveFacts,
   factsIn,
 } from '@berth/advisory-formats/exploitation/cve-facts.ts'
+import { CATALOGS } from '../../advisories/packages/advisory-packages.ts'
 import { deleteRows, insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import type { CveBlockRow, VulnerabilityFactsRow } from '../../storage/schema/tables.ts'
@@ -97,7 +98,7 @@ async function readStatedFacts(
 ): Promise<ReadonlyMap<string, CveFacts>> {
   const facts = new Map<string, CveFacts>()
   const blocks = new Set([...cves].flatMap((cve) => blockOf(cve) ?? []))
-  // A block has up to 100 KB: one at a time.
+  // A block has a thousand entries: one at a time.
   for (const block of blocks) {
     const sql = sqlText(db.engine)
     const text = `select format, lines from cve_blocks where root = ${sql.bind(root)} and block = ${sql.bind(block)} order by parent, format, id`
@@ -133,4 +134,11 @@ export async function readCatalogs(db: Db, root: string): Promise<readonly Catal
     group by d.format order by d.format`
   const rows = await runText<{ readonly format: CatalogFormat; readonly ms: number }>(db, text, sql)
   return rows.map(({ format, ms }) => ({ format, publishedMs: Number(ms) }))
+}
+
+/** Whether a catalog has changed and is not applied to the vulnerabilities of an organization yet. */
+export async function areCatalogsPending(db: Db, root: string): Promise<boolean> {
+  const sql = sqlText(db.engine)
+  const text = `select 1 as n from finding_changes where root = ${sql.bind(root)} and subject = ${sql.bind(CATALOGS)} limit 1`
+  return (await runText(db, text, sql)).length > 0
 }

@@ -30,7 +30,7 @@ const image: ImageFacts = {
     { id: 'CVE-2026-1', severity: 'critical', fixed: true, days: 3, epss: 0.25 },
     { id: 'CVE-2026-2', severity: 'low', fixed: false, days: 400, epss: 0 },
   ],
-  known_exploited: ['CVE-2026-1'],
+  known_exploited: [{ id: 'CVE-2026-1', days: 1 }],
   distribution: 'debian:12',
   end_of_life: now + 100 * DAY_MS,
 }

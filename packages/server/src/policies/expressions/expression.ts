@@ -172,11 +172,12 @@ const celFacts: { readonly [N in FactName]: (value: ImageFacts[N]) => unknown } 
             ['severity', severity],
             ['fixed', fixed],
             ['days', BigInt(Math.floor(days))],
-            ['epss', epss],
+            // Without a catalog, an expression that uses it cannot be evaluated.
+            ...(epss === undefined ? [] : [['epss', epss] as const]),
           ]),
       ),
     ),
-  known_exploited: (value) => countedList(value),
+  known_exploited: (value) => countedList([...new Set(value.map(({ id }) => id))]),
   distribution: (value) => value,
   end_of_life: timeOf,
 }
@@ -214,7 +215,7 @@ const exampleFacts: ImageFacts = {
   packages: new Map([['a', ['1']]]),
   licenses: ['MIT'],
   vulnerabilities: [{ id: 'CVE-2026-0001', severity: 'low', fixed: true, days: 1, epss: 0.5 }],
-  known_exploited: ['CVE-2026-0001'],
+  known_exploited: [{ id: 'CVE-2026-0001', days: 1 }],
   distribution: 'debian:12',
   end_of_life: 0,
 }

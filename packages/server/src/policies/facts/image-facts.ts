@@ -15,8 +15,15 @@ export interface VulnerabilityFact {
   readonly fixed: boolean
   /** Days since it was first found in the package, in any image of the organization. */
   readonly days: number
-  /** Probability of its exploitation (EPSS), from 0 to 1; 0 if it is not known. */
-  readonly epss: number
+  /** Probability of its exploitation (EPSS), from 0 to 1; 0 if the catalog does not list it, undefined without a catalog. */
+  readonly epss: number | undefined
+}
+
+/** A vulnerability of an image that is known to be exploited. */
+export interface ExploitedFact {
+  readonly id: string
+  /** Days since it was found and known to be exploited. */
+  readonly days: number
 }
 
 /** Who signed an image, as one verifier verified it. */
@@ -61,8 +68,7 @@ export interface ImageFacts {
   /** SPDX expressions of the licenses of packages, without duplicates. */
   readonly licenses: readonly string[]
   readonly vulnerabilities: readonly VulnerabilityFact[]
-  /** Identifiers of those that are known to be exploited. */
-  readonly known_exploited: readonly string[]
+  readonly known_exploited: readonly ExploitedFact[]
   /** `debian:12`; '' for an image without a distribution. */
   readonly distribution: string
   /** When the distribution stops to get fixes. */

@@ -30,6 +30,7 @@ describe('system policies', () => {
   const vulnerability = (severity: 'low' | 'high' | 'critical', fixed: boolean, days: number) => ({
     vulnerabilities: [{ id: 'CVE-2026-1', severity, fixed, days, epss: 0 }],
   })
+  const exploited = (days: number) => [{ id: 'CVE-2026-1', days }]
   const signedBy = [{ name: 'a@example.com', verifier: '' }]
   const cases: readonly (readonly [string, Parameters, Partial<ImageFacts>, RegExp | undefined])[] = [
     ['highest-severity', {}, { vulnerabilities: [] }, undefined],
@@ -43,19 +44,10 @@ describe('system policies', () => {
     ['highest-severity', { waive_unfixed_after_days: 30 }, vulnerability('high', false, 30), undefined],
     ['highest-severity', { waive_unfixed_after_days: 30 }, vulnerability('high', true, 99), /CVE/],
     ['highest-severity', { waive_unfixed_after_days: -1 }, vulnerability('high', false, 0), undefined],
-    ['known-exploited', {}, { ...vulnerability('low', true, 0), known_exploited: [] }, undefined],
-    [
-      'known-exploited',
-      {},
-      { ...vulnerability('low', true, 0), known_exploited: ['CVE-2026-1'] },
-      /1 vulner.*CVE-2026-1/,
-    ],
-    [
-      'known-exploited',
-      { grace_days: 2 },
-      { ...vulnerability('low', true, 1), known_exploited: ['CVE-2026-1'] },
-      undefined,
-    ],
+    ['known-exploited', {}, { known_exploited: [] }, undefined],
+    ['known-exploited', {}, { known_exploited: exploited(0) }, /1 vulnerability that is .*: CVE-2026-1/],
+    ['known-exploited', { grace_days: 2 }, { known_exploited: exploited(1) }, undefined],
+    ['known-exploited', { grace_days: 2 }, { known_exploited: exploited(2) }, /CVE-2026-1/],
     ['signed-by', { identities: ['*@example.com'] }, { signers: signedBy }, undefined],
     ['signed-by', { identities: ['b@example.com'] }, { signers: signedBy }, /signed by a@example/],
     ['signed-by', { identities: ['*'] }, { signers: [] }, /no verified signature/],

@@ -73,10 +73,6 @@ function shown(names: readonly string[]): string {
 const counted = (vulnerabilities: number): string =>
   `${vulnerabilities} ${vulnerabilities === 1 ? 'vulnerability' : 'vulnerabilities'}`
 
-const GRACE_DAYS = days('grace_days', 'Days for which a vulnerability that was found is accepted.', {
-  default: 0,
-})
-
 export const systemPolicies: readonly SystemPolicy[] = [
   policy({
     name: 'highest-severity',
@@ -90,7 +86,7 @@ export const systemPolicies: readonly SystemPolicy[] = [
         default: 'high',
         allowedValues: severities,
       },
-      GRACE_DAYS,
+      days('grace_days', 'Days for which a vulnerability that was found is accepted.', { default: 0 }),
       days(
         'waive_unfixed_after_days',
         'Days after which a vulnerability without a fix no longer denies the image. 0: never; -1: vulnerabilities without a fix never deny.',
@@ -269,12 +265,17 @@ export const systemPolicies: readonly SystemPolicy[] = [
     name: 'known-exploited',
     description:
       'Denies images with vulnerabilities that are known to be exploited, by the catalog (KEV) that the organization has imported.',
-    parameters: [GRACE_DAYS],
-    needs: () => ['known_exploited', 'vulnerabilities'],
+    parameters: [
+      days(
+        'grace_days',
+        'Days for which a vulnerability is accepted, since it was found and known to be exploited.',
+        { default: 0 },
+      ),
+    ],
+    needs: () => ['known_exploited'],
     evaluate(facts, parameters) {
-      const exploited = new Set(fact(facts, 'known_exploited'))
-      const denied = fact(facts, 'vulnerabilities').filter(
-        ({ id, days: age }) => exploited.has(id) && age >= integer(parameters, 'grace_days'),
+      const denied = fact(facts, 'known_exploited').filter(
+        ({ days: age }) => age >= integer(parameters, 'grace_days'),
       )
       if (denied.length === 0) return undefined
       const ids = [...new Set(denied.map(({ id }) => id))]

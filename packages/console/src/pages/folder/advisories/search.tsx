@@ -37,7 +37,7 @@ export function SearchTexts({ uid, name }: FolderTabProps) {
     ['text', text],
     ['severity', known?.name ?? ''],
     ['score', minScore === undefined ? '' : `Score of ${minScore.name}`],
-    ['cwe', cwe],
+    ['cwe', filter.cwes.join()],
   ] as const
   const active = set.filter(([, shown]) => shown !== '')
   return (

@@ -437,7 +437,7 @@ export declare type ListImageFindingsRequest = Message<"berth.vulnerabilities.v1
   orderBy: string;
 
   /**
-   * Returns only vulnerabilities that are known to be exploited.
+   * Returns only vulnerabilities that are known to be exploited. Needs a catalog of the format `kev`.
    *
    * @generated from field: bool known_exploited = 11;
    */
@@ -445,7 +445,7 @@ export declare type ListImageFindingsRequest = Message<"berth.vulnerabilities.v1
 
   /**
    * Returns only vulnerabilities with this probability of exploitation or a higher one, from 0 to 1. Unset
-   * returns all, also those without one.
+   * returns all, also those without one. Needs a catalog of the format `epss`.
    *
    * @generated from field: optional double min_epss = 12;
    */
@@ -530,7 +530,7 @@ export declare type ListImageFindingsResponse = Message<"berth.vulnerabilities.v
   contentsState: string;
 
   /**
-   * Whether all packages of the image are matched with advisories.
+   * Whether all packages of the image are matched with advisories, and their vulnerabilities with catalogs.
    *
    * @generated from field: bool matched = 8;
    */
@@ -895,7 +895,8 @@ export declare const FindingsService: GenService<{
   /**
    * Lists the vulnerabilities of an image, by default ordered by ID and package, with counts and with what is
    * not covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
-   * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image.
+   * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image, and with
+   * FAILED_PRECONDITION, type CATALOG_MISSING, for a filter by exploitation without the catalog that it needs.
    *
    * @generated from rpc berth.vulnerabilities.v1.FindingsService.ListImageFindings
    */
