@@ -57,6 +57,9 @@ const known = [
   ...(clusterUrls === undefined ? [] : [citusAt(clusterUrls.split(','))]),
 ]
 
+/** The distributed database, if suites run on it. */
+export const selectedCluster = known.find(({ name }) => name === 'citus' && isSelected(name, []))
+
 /** For suites about what a caller sees, which is the same on every engine: SQLite, or all with `npm test -- --all`. */
 export const databases = known.filter(({ name }) => isSelected(name, ['sqlite']))
 

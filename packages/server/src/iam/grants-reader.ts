@@ -61,7 +61,7 @@ export interface GrantRules {
 }
 
 /** A suspended organization is closed to its members: bindings in it grant nothing. */
-export const organizationIsActive = (root: string) =>
+const organizationIsActive = (root: string) =>
   `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
 
 /**

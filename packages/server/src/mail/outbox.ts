@@ -101,9 +101,14 @@ async function storeMail(tx: Tx, row: MailRow): Promise<MailRow> {
   await tx
     .insertInto('mails')
     .values(row)
-    .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(row))
+    .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(withoutKey(row)))
     .execute()
   return row
+}
+
+/** A distributed database rejects statements that set the column by which it distributes, also to the same value. */
+function withoutKey({ root: _root, uid: _uid, ...rest }: MailRow): Omit<MailRow, 'root' | 'uid'> {
+  return rest
 }
 
 async function storeUnsentMail(tx: Tx, row: MailRow): Promise<MailRow> {
@@ -111,7 +116,7 @@ async function storeUnsentMail(tx: Tx, row: MailRow): Promise<MailRow> {
     .insertInto('mails')
     .values(row)
     .onConflict((conflict) =>
-      conflict.columns(['root', 'uid']).doUpdateSet(row).where('mails.state', '=', 'failed'),
+      conflict.columns(['root', 'uid']).doUpdateSet(withoutKey(row)).where('mails.state', '=', 'failed'),
     )
     .execute()
   return row

@@ -160,7 +160,8 @@ function conditionsText(sql: SqlText, repo: string, filter: ManifestFilter): str
   if (kind === 'image') conditions.push(among('artifact_type', imageArtifactTypes))
   if (platform !== '')
     conditions.push(`(${among('media_type', indexTypes)} or ${among('artifact_type', imageArtifactTypes)})`)
-  if (tagged !== undefined) conditions.push(`${tagged ? '' : 'not '}${manifestUses.tag}`)
+  if (tagged !== undefined)
+    conditions.push(`${tagged ? '' : 'not '}${manifestUses.tag(sql.bind(rootOf(repo)))}`)
   return conditions.join(' and ')
 }
 

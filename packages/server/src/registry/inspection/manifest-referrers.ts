@@ -46,10 +46,10 @@ export async function readReferrerPage(db: Db, query: ReferrerQuery): Promise<Re
   return { rows, next: isEnd ? undefined : last.tag === '' ? ['digest', last.digest] : ['tag', last.tag] }
 }
 
-const columnsText = `m.digest, m.media_type, m.artifact_type, m.size, m.created_ms,
+const columnsText = (root: string) => `m.digest, m.media_type, m.artifact_type, m.size, m.created_ms,
   case when octet_length(m.annotations) <= ${limits.listedAnnotationsBytesMax} then m.annotations end as annotations,
   (select count(*) from manifests r
-    where r.root = m.root and r.repo = m.repo and r.subject = m.digest and r.subject <> '') as referrers`
+    where r.root = ${root} and r.repo = m.repo and r.subject = m.digest and r.subject <> '') as referrers`
 
 async function attachedPage(
   db: Db,
@@ -59,7 +59,7 @@ async function attachedPage(
   const prefix = subject.replace(':', '-')
   const sql = sqlText(db.engine)
   // Ones that also name their subject are listed by it.
-  const text = `select t.name as tag, ${columnsText}
+  const text = `select t.name as tag, ${columnsText(sql.bind(rootOf(repo)))}
     from tags t join manifests m on m.root = t.root and m.repo = t.parent and m.digest = t.digest
     where t.root = ${sql.bind(rootOf(repo))} and t.parent = ${sql.bind(repo)}
       and t.name >= ${sql.bind(prefix)} and t.name < ${sql.bind(`${prefix}~`)} and t.name > ${sql.bind(after)}
@@ -74,7 +74,7 @@ async function subjectPage(
   after: string,
 ): Promise<ReferrerRow[]> {
   const sql = sqlText(db.engine)
-  const text = `select '' as tag, ${columnsText} from manifests m
+  const text = `select '' as tag, ${columnsText(sql.bind(rootOf(repo)))} from manifests m
     where m.root = ${sql.bind(rootOf(repo))} and m.repo = ${sql.bind(repo)} and m.subject = ${sql.bind(subject)}
       and m.subject <> '' and m.digest > ${sql.bind(after)}${artifactTypeText(sql, artifactType)}
     order by m.digest limit ${sql.bind(size)}`

@@ -39,9 +39,10 @@ export async function deleteUnreferencedManifests(
   await lockManifestParts(db, tx, repo, digests)
   for (const digest of digests) {
     const sql = sqlText(db.engine)
-    const text = `select digest from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
+    const root = () => sql.bind(rootOf(repo))
+    const text = `select digest from manifests m where root = ${root()} and repo = ${sql.bind(repo)}
       and digest = ${sql.bind(digest)} and touched_ms <= ${sql.bind(untilMs)}
-      and not ${manifestUses.tag} and not ${manifestUses.index} and not ${manifestUses.subject}`
+      and not ${manifestUses.tag(root())} and not ${manifestUses.index(root())} and not ${manifestUses.subject(root())}`
     if ((await runInTransaction(tx, text, sql)).length === 0) continue
     await deleteManifests(store, tx, repo, [digest])
     await record('berth.registry.v1.Distribution/DeleteManifest', repo)

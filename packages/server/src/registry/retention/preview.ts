@@ -115,9 +115,10 @@ async function* evaluateManifests(
   let after = from
   for (;;) {
     const sql = sqlText(db.engine)
-    const text = `select digest, touched_ms, case when ${manifestUses.tag} then 1 else 0 end as tagged,
-        case when ${manifestUses.index} then 1 else 0 end as needed
-      from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
+    const root = () => sql.bind(rootOf(repo))
+    const text = `select digest, touched_ms, case when ${manifestUses.tag(root())} then 1 else 0 end as tagged,
+        case when ${manifestUses.index(root())} then 1 else 0 end as needed
+      from manifests m where root = ${root()} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
       order by digest limit ${PAGE}`
     type Row = Readonly<Record<'touched_ms' | 'tagged' | 'needed', number> & { digest: string }>
     const rows = await runText<Row>(db, text, sql)

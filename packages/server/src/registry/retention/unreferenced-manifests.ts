@@ -12,13 +12,21 @@ export interface UntaggedManifest {
   readonly touched_ms: number
 }
 
-/** SQL conditions of the uses that keep a manifest `m`. */
+/**
+ * SQL conditions of the uses that keep a manifest `m`. `root`: the placeholder of its organization; a distributed database asks one server
+ * only if each table has it.
+ */
 export const manifestUses = {
-  tag: `exists (select 1 from tags t where t.root = m.root and t.digest = m.digest and t.parent = m.repo)`,
-  index: `exists (select 1 from manifest_references r where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
-  subject: `(m.subject <> '' and exists (select 1 from manifests s where s.root = m.root and s.repo = m.repo and s.digest = m.subject))`,
-  taggedIndex: `exists (select 1 from manifest_references r join tags t on t.root = r.root and t.digest = r.manifest and t.parent = r.repo
-    where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
+  tag: (root: string) =>
+    `exists (select 1 from tags t where t.root = ${root} and t.digest = m.digest and t.parent = m.repo)`,
+  index: (root: string) =>
+    `exists (select 1 from manifest_references r where r.root = ${root} and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
+  subject: (root: string) =>
+    `(m.subject <> '' and exists (select 1 from manifests s where s.root = ${root} and s.repo = m.repo and s.digest = m.subject))`,
+  taggedIndex: (
+    root: string,
+  ) => `exists (select 1 from manifest_references r join tags t on t.root = r.root and t.digest = r.manifest and t.parent = r.repo
+    where r.root = ${root} and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
 } as const
 
 const PAGE = 1000
@@ -70,9 +78,10 @@ async function* pagesOfUntagged(db: Db, repo: string, untilMs: number): AsyncGen
   let after = ''
   for (;;) {
     const sql = sqlText(db.engine)
+    const root = () => sql.bind(rootOf(repo))
     const text = `select digest, subject, touched_ms from manifests m
-      where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
-        and touched_ms <= ${sql.bind(untilMs)} and not ${manifestUses.tag} and not ${manifestUses.taggedIndex} order by digest limit ${PAGE}`
+      where root = ${root()} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
+        and touched_ms <= ${sql.bind(untilMs)} and not ${manifestUses.tag(root())} and not ${manifestUses.taggedIndex(root())} order by digest limit ${PAGE}`
     const rows = await runText<UntaggedManifest>(db, text, sql)
     if (rows.length === 0) return
     yield rows

@@ -1,7 +1,7 @@
 import { RepoPolicySchema } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { SortFields } from '../../api/order-by.ts'
-import { rootOf } from '../../api/uid.ts'
+import { rootOf, subtreeRange } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import { type ComputedColumns, withinScopesText } from '../../storage/list/list-sql.ts'
 import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
@@ -78,8 +78,19 @@ function byPushHint({ rules }: SqlText): string {
  * that the order does not reveal them.
  */
 export function repoTotalColumns(scopes: readonly string[]): ComputedColumns {
+  const ranges = scopes.map((scope) => {
+    const { from, to } = subtreeRange(scope)
+    return [rootOf(from), from, to]
+  })
+  // Compares a row that is read anyway: a distributed database finds rows in ranges by a join only where it is the whole condition.
+  const isKnown = (sql: SqlText) => {
+    if (scopes.length === 1) return withinScopesText(sql, 'repos', scopes)
+    const { source, element } = sql.rules.jsonArrays(sql.bind(JSON.stringify(ranges)), 'part')
+    return `exists (select 1 from ${source}
+      where repos.root = ${element(0)} and repos.uid >= ${element(1)} and repos.uid < ${element(2)})`
+  }
   const known = (sql: SqlText, value: string) =>
-    `case when ${withinScopesText(sql, 'repos', scopes)} then coalesce((${value}), 0) else -1 end`
+    `case when ${isKnown(sql)} then coalesce((${value}), 0) else -1 end`
   return {
     stored_bytes: (sql) =>
       known(

@@ -1,5 +1,6 @@
 import { limits } from '../../config/limits.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
+import { existingKeys } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 import type { JobLease } from '../../storage/jobs/job-leases.ts'
 import { type JobScheduler, startJobScheduler } from '../../storage/jobs/job-scheduler.ts'
@@ -93,13 +94,16 @@ const levels = ['stored_bytes', 'manifests', 'tags', 'repos'] as const
 /** Writes the levels of organizations on a day. */
 function recordDay(db: Db, roots: readonly string[], day: number): Promise<void> {
   return inTransaction(db, async (tx) => {
+    // The lock prevents that one is deleted meanwhile; one that is locked has its levels written by the next run.
+    const keys = roots.toSorted().map((root) => ({ root, uid: root }))
+    const locked = (await existingKeys(db, tx, 'groups', keys, { lock: true })).map(({ root }) => root)
+    if (locked.length === 0) return
     const sql = sqlText(db.engine)
     const changed = levels.map((level) => `${level} = excluded.${level}`).join(', ')
-    // A group whose uid is its root is an organization. In the order of keys, as counts of transfers are written. The lock prevents that
-    // one is deleted meanwhile; one that is locked has its levels written by the next run.
+    // A group whose uid is its root is an organization. In the order of keys, as counts of transfers are written.
     const text = `insert into usage_days (root, day, ${levels.join(', ')}, pulls, pushes)
       select g.root, ${sql.bind(day)}, ${used('bytes')}, ${used('manifests')}, ${counted('tags')}, ${counted('repos')}, 0, 0
-      from groups as g where g.root in (${sql.bindAll(roots)}) and g.uid = g.root order by g.root${db.rules.lockForShareSkipping}
+      from groups as g where g.root in (${sql.bindAll(locked)}) and g.uid = g.root order by g.root
       on conflict (root, day) do update set ${changed}`
     await runInTransaction(tx, text, sql)
   })

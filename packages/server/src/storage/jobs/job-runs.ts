@@ -106,25 +106,21 @@ export async function deleteJobRuns(tx: Tx, resource: string): Promise<void> {
 
 /** Marks runs as interrupted that no process has: their resource was paused or changed before another process took them over. */
 export async function interruptLostRuns(db: Db, now: number): Promise<void> {
+  // A run has its lease before it has a row, so leases are read after rows.
   const running = await db.kysely
     .selectFrom('job_runs')
-    .select(['root', 'uid'])
+    .select(['root', 'uid', 'runner'])
     .where('state', '=', 'running')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('jobs')
-            .select('jobs.runner')
-            .whereRef('jobs.kind', '=', 'job_runs.kind')
-            .whereRef('jobs.key', '=', 'job_runs.parent')
-            .whereRef('jobs.runner', '=', 'job_runs.runner')
-            .where('jobs.lease_ms', '>', now),
-        ),
-      ),
-    )
-    .limit(limits.jobRunsPerResourceMax)
     .execute()
-  for (const { root, uid } of running)
+  const leases = await db.kysely
+    .selectFrom('jobs')
+    .select('runner')
+    .where('runner', '<>', '')
+    .where('lease_ms', '>', now)
+    .execute()
+  const leased = new Set(leases.map(({ runner }) => runner))
+  const lost = running.filter(({ runner }) => !leased.has(runner)).slice(0, limits.jobRunsPerResourceMax)
+  for (const { root, uid } of lost)
     await inTransaction(db, (tx) =>
       tx
         .updateTable('job_runs')

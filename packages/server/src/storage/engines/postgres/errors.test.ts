@@ -44,6 +44,13 @@ const table: readonly [string, Error, Phase, string, boolean][] = [
   ],
   ['PgBouncer at commit', ofServer('08P01'), 'commit', '14 OUTCOME_UNKNOWN', true],
   ['connection failure', ofServer('08006'), 'statement', '14 UNAVAILABLE', true],
+  [
+    'Citus lost a worker',
+    ofServer('XX000', 'failure on connection marked as essential: db2:5432'),
+    'statement',
+    '14 UNAVAILABLE',
+    true,
+  ],
   ['serialization', ofServer('40001'), 'statement', '10 ABORTED', false],
   ['serialization at commit', ofServer('40001'), 'commit', '10 ABORTED', false],
   ['deadlock', ofServer('40P01'), 'statement', '10 ABORTED', false],

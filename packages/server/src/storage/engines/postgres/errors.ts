@@ -47,7 +47,8 @@ const RETRY_MS = 1000
 /** An operator has to act first, or a failover has to end. */
 const LONG_RETRY_MS = 5000
 
-/** In this order: the first row that matches by SQLSTATE or system error, or by the words of pg and PgBouncer, which have no code. */
+/** In this order: the first row that matches by SQLSTATE or system error, or by the words of pg, PgBouncer and Citus, which have no code
+ * for it. */
 const failures: readonly {
   readonly states?: RegExp
   readonly messages?: RegExp
@@ -100,7 +101,7 @@ const failures: readonly {
     states:
       /^(08...|E(CONN\w+|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NETRESET|ADDRNOTAVAIL|NOTFOUND|AI_AGAIN|MFILE|NFILE))$/,
     messages:
-      /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired|The server does not support SSL connections$|There was an error establishing an SSL|Cannot use a pool after calling end)/i,
+      /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired|The server does not support SSL connections$|There was an error establishing an SSL|Cannot use a pool after calling end|failure on connection marked as essential)/i,
     becomes: (cause) => unavailable('the database does not respond', RETRY_MS, cause),
   },
 ]

@@ -1,0 +1,70 @@
+import { currentContext } from '@berth/server/pipeline/request/request-context.ts'
+import type { Db } from '@berth/server/storage/db.ts'
+import { sql } from 'kysely'
+import pg from 'pg'
+
+/** Records which shards of a Citus cluster the statements of requests touch, as the coordinator reports it while it executes them. */
+
+export interface StatementShards {
+  /** Without its values. */
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** Of the tables that are distributed by the same column, the most. */
+  readonly shards: number
+}
+
+/** Makes the coordinator report, on connections that are opened from then on. */
+export async function reportShards({ kysely }: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(kysely)
+  await sql`alter database ${sql.id(rows[0]?.name ?? '')} set citus.log_remote_commands = on`.execute(kysely)
+}
+
+interface Shard {
+  readonly id: string
+  readonly colocation: string
+  readonly start: string | null
+}
+
+/** Records until `stop`. Statements of background jobs are left out. */
+export async function recordShards(
+  { kysely }: Db,
+  receive: (statement: StatementShards) => void,
+): Promise<{ stop(): void }> {
+  const { rows } = await sql<Shard>`
+    select s.shardid::text as id, p.colocationid::text as colocation, s.shardminvalue as start
+    from pg_dist_shard as s join pg_dist_partition as p on p.logicalrelid = s.logicalrelid`.execute(kysely)
+  const shards = new Map(rows.map((row) => [row.id, row]))
+  const { prototype } = pg.Client
+  const original = prototype.query
+  prototype.query = async function query(this: pg.Client, ...args: unknown[]) {
+    const [config] = args as [pg.QueryConfig | string]
+    const run = () => (original as (...all: unknown[]) => Promise<unknown>).apply(this, args)
+    if (currentContext() === undefined || typeof config === 'string') return run()
+    const touched: Shard[] = []
+    const onNotice = ({ message = '' }: { readonly message?: string | undefined }) => {
+      for (const [, id = ''] of message.matchAll(/\b\w+_(\d+)\b/g)) {
+        const shard = shards.get(id)
+        if (shard !== undefined) touched.push(shard)
+      }
+    }
+    this.on('notice', onNotice)
+    try {
+      return await run()
+    } finally {
+      this.off('notice', onNotice)
+      receive({ text: config.text, values: config.values ?? [], shards: countShards(touched) })
+    }
+  } as typeof original
+  return {
+    stop() {
+      prototype.query = original
+    },
+  }
+}
+
+/** Every server has the tables with a single shard. */
+function countShards(touched: readonly Shard[]): number {
+  const distributed = touched.filter(({ start }) => start !== null)
+  const groups = Map.groupBy(distributed, ({ colocation }) => colocation).values()
+  return Math.max(0, ...[...groups].map((group) => new Set(group.map(({ start }) => start)).size))
+}
