@@ -157,6 +157,15 @@ const rejected: readonly (readonly [string, string, RegExp, (Format | '')?])[] =
     'kev',
   ],
   [
+    'EPSS with more blocks than the limit',
+    head +
+      Array.from(
+        { length: formatLimits.advisoryCatalogBlocksMax + 1 },
+        (_, at) => `CVE-2021-${(at + 1) * 1000},0,0\n`,
+      ).join(''),
+    /exceeds the limit of 10000 blocks of a thousand CVE numbers$/,
+  ],
+  [
     'EPSS with more CVEs than the limit',
     head +
       Array.from(
@@ -175,3 +184,14 @@ for (const [about, text, expected, format = ''] of rejected) {
     assert.match(`${line}: ${reason}`, expected)
   })
 }
+
+test('of what a catalog requires and of its weaknesses, the start is kept', () => {
+  const { advisoryCatalogActionCharsMax: max, advisoryCwesMax } = formatLimits
+  const cwes = Array.from({ length: advisoryCwesMax + 1 }, (_, at) => `CWE-${at + 1}`)
+  const document = documentOf(
+    kev([{ cveID: 'CVE-2021-1000', requiredAction: 'a'.repeat(max + 1), cwes: [...cwes, ...cwes] }]),
+  )
+  const facts = factsIn(document.cveBlocks?.[0]?.lines ?? '', new Set(['CVE-2021-1000']))
+  assert.equal((facts.get('CVE-2021-1000') as { readonly action: string }).action.length, max)
+  assert.deepEqual(document.scores[0]?.cwes, cwes.slice(0, advisoryCwesMax))
+})

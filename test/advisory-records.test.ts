@@ -11,6 +11,7 @@ const {
   advisoryRecordTextCharsMax,
   advisoryRecordAliasesMax,
   advisoryRecordPackagesMax,
+  advisoryRecordsCharsMax,
 } = formatLimits
 
 const affected = (name: string) => ({
@@ -121,4 +122,49 @@ test('a document about many vulnerabilities has records of the first', () => {
   const { records } = readOrThrow('vex.json', JSON.stringify(vex))
   assert.equal(records.length, advisoryRecordsMax)
   assert.equal(records[0]?.id, ids[0])
+})
+
+test('an advisory about many CVEs has records until their texts are as long as the limit', () => {
+  const aliases = Array.from({ length: 1999 }, (_, at) => `CVE-2024-${at + 10_000}`)
+  const records = osv({ aliases, details: 'd'.repeat(1_000_000), summary: 's' })
+  const chars = records.reduce((sum, { text, summary }) => sum + text.length + summary.length, 0)
+  assert.ok(records.length > 1000 && chars <= advisoryRecordsCharsMax, `${records.length} ${chars}`)
+})
+
+test('a record that affects nothing has what it says, and a CSAF document may name a CVE twice', () => {
+  const [alone] = osv({ aliases: ['CVE-2024-0001'], affected: [], summary: 'x' })
+  assert.deepEqual([alone?.id, alone?.aliases], ['CVE-2024-0001', ['GHSA-2222-3333-4444']])
+  const entry = (id: string, cwe: string) => ({
+    cve: 'CVE-2024-0004',
+    title: `about ${id}`,
+    cwe: { id: cwe, name: 'x' },
+    product_status: { known_affected: [id] },
+  })
+  const product = (id: string) => ({
+    category: 'product_version',
+    name: id,
+    product: { name: id, product_id: id },
+  })
+  const csaf = {
+    document: {
+      category: 'csaf_vex',
+      csaf_version: '2.0',
+      publisher: { name: 'Example', namespace: 'https://example.com' },
+      tracking: {
+        id: 'EX-1',
+        initial_release_date: '2024-03-01T00:00:00Z',
+        current_release_date: '2024-03-02T00:00:00Z',
+      },
+    },
+    product_tree: { branches: [product('a-1'), product('b-1')] },
+    vulnerabilities: [entry('a-1', 'CWE-79'), entry('b-1', 'CWE-80')],
+  }
+  const { records, scores } = readOrThrow('csaf.json', JSON.stringify(csaf))
+  assert.deepEqual(
+    records.map(({ id, summary, cwes }) => [id, summary, cwes]),
+    [['CVE-2024-0004', 'about a-1', ['CWE-79', 'CWE-80']]],
+  )
+  assert.deepEqual(scores, [
+    { alias: 'CVE-2024-0004', component: '', severities: [], cwes: ['CWE-79', 'CWE-80'] },
+  ])
 })
