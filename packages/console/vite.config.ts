@@ -6,7 +6,7 @@ import { switchableTokensCss } from '../look/src/tokens.ts'
 const TOKENS = 'virtual:tokens.css'
 
 /** Modules that so many lazy parts of the console use are in one chunk. */
-const SHARED_BY_PAGES = 12
+const SHARED_BY_PAGES = 13
 
 /** The build of the console: content-hashed files, which the server caches for a year. */
 export const config = defineConfig({

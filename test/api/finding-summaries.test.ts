@@ -368,7 +368,7 @@ onEveryDatabase(
       const get = (address: string) => read(viewer.api, address)
       assertError(await get(`${summaries}/${uid}:tags?page_size=-1`), invalidFieldError('page_size'))
       assertError(await get(`${summaries}/${uid}:tags?page_token=x`), invalidFieldError('page_token'))
-      assertError(await get(`${path}/${uid}?tag=v1&order_by=score`), invalidFieldError('order_by'))
+      assertError(await get(`${path}/${uid}?tag=v1&order_by=exploited`), invalidFieldError('order_by'))
       assertError(await get(`${path}/${uid}?tag=v1&platform=x`), invalidFieldError('platform'))
       assert.equal((await get(`${summaries}/${root}:tags?`)).status, 404)
     })
