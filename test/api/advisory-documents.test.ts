@@ -220,6 +220,27 @@ onEveryDatabase('advisory documents', (cast) => {
     )
   })
 
+  test('documents of a request are written in its order, however long each takes to read', async () => {
+    const { send, list } = await newGroup()
+    const version = (name: string, note: string) => ({
+      name: 'git.yaml',
+      content: base64(wolfi('git', first, second).replace('CVE-2024-1000', name) + note),
+    })
+    // Comments that do not compress take longest.
+    const long = Array.from({ length: 60_000 }, (_, at) => `# ${(at * 2654435761) % 4294967296}\n`).join('')
+    for (const [early, late] of [
+      ['CVE-2024-2001', 'CVE-2024-2002'],
+      ['CVE-2024-2003', 'CVE-2024-2004'],
+    ] as const) {
+      await send([version(early, long), version(late, '')])
+      const found = await Promise.all([early, late].map((aliases) => list({ aliases })))
+      assert.deepEqual(
+        found.map(({ totalCount }) => totalCount),
+        ['0', '1'],
+      )
+    }
+  })
+
   test('documents about one product are parsed again, and superseded entries of a database are restored', async () => {
     const { send, list, api, path } = await newGroup()
     const vex = (id: string, more: object) => ({

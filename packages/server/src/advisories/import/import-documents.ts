@@ -44,11 +44,15 @@ export interface ImportOptions {
   readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
   /** Throws if the document must no longer be written. The group is locked against other imports meanwhile. */
   readonly check?: (tx: Tx) => Promise<void>
+  /** Starts the write when it is its turn, for documents that are read at the same time. */
+  readonly inTurn?: Turn
 }
+
+export type Turn = <T>(write: () => Promise<T>) => Promise<T>
 
 export async function importDocument(
   { name, format, content }: IncomingDocument,
-  { store, reader, parent, dryRun, event, check }: ImportOptions,
+  { store, reader, parent, dryRun, event, check, inTurn = (write) => write() }: ImportOptions,
 ): Promise<ImportedDocument> {
   const bytes = await decompress(content)
   if ('rejection' in bytes) return bytes
@@ -73,7 +77,7 @@ export async function importDocument(
   }
   let written: WrittenDocument
   try {
-    written = await withStoredDocuments({ db, reader, parent }, work)
+    written = await inTurn(() => withStoredDocuments({ db, reader, parent }, work))
   } catch (error) {
     if (!(error instanceof DryRunRollback)) {
       const reason = rejectionReason(db, error)

@@ -16,7 +16,12 @@ import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
-import { deleteDocuments, type ImportedDocument, importDocument } from '../import/import-documents.ts'
+import {
+  deleteDocuments,
+  type ImportedDocument,
+  importDocument,
+  type Turn,
+} from '../import/import-documents.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { readDocumentPage } from './document-pages.ts'
 
@@ -29,12 +34,18 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       const parent = requireScope(call).scope as Uid
       requireValid(...violationsIn(request))
       const options = { store, reader, parent, dryRun: request.dryRun, event: auditEventOf(call) }
+      const nextTurn = createTurns()
       const documents = await mapInBatches(
         request.documents,
         db.rules.concurrentChanges,
         async ({ name, format, content }) => {
-          const imported = await importDocument({ name, format: format as Format | '', content }, options)
-          return toMessage(name, format, imported)
+          const { inTurn, end } = nextTurn()
+          try {
+            const document = { name, format: format as Format | '', content }
+            return toMessage(name, format, await importDocument(document, { ...options, inTurn }))
+          } finally {
+            end()
+          }
         },
       )
       return {
@@ -91,6 +102,28 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       }
     },
   })
+}
+
+/**
+ * Documents are read at the same time, and written in the order of the request: of two versions of a document without a time, the last applies.
+ * Each call returns the next turn, in which a write starts after the one before has started or `end` was called.
+ */
+function createTurns() {
+  let before = Promise.resolve()
+  return (): { readonly inTurn: Turn; readonly end: () => void } => {
+    const [mine, { promise, resolve }] = [before, Promise.withResolvers<void>()]
+    // A document that is rejected before its turn does not let the next one start early.
+    before = Promise.all([mine, promise]).then(() => undefined)
+    return {
+      async inTurn(write) {
+        await mine
+        const written = write()
+        resolve()
+        return written
+      },
+      end: resolve,
+    }
+  }
 }
 
 const { advisoryDocumentsMax: max } = limits
