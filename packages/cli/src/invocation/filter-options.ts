@@ -1,7 +1,19 @@
 import { isCwe } from '@berth/advisory-formats/reading/cwe-ids.ts'
+import type { OptionDeclaration } from './command-declaration.ts'
 import { type Invocation, UsageError } from './invocation.ts'
 
 /** Options that filter vulnerabilities. They are read before the first request. */
+
+export const minScoreOption: OptionDeclaration = {
+  flags: '--min-score <score>',
+  summary: 'only those with this CVSS score or a higher one, 0 to 10',
+}
+
+export const cweOption: OptionDeclaration = {
+  flags: '--cwe <id>',
+  summary: 'only those with one of these kinds of weaknesses, such as CWE-79',
+  repeatable: true,
+}
 
 /** Reads an option with a number from 0 to `max`; undefined if it is not given. `flag`: such as `--min-score`. */
 export function readNumber(invocation: Invocation, flag: string, max: number): number | undefined {

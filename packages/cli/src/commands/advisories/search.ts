@@ -1,10 +1,10 @@
 import type { FindingSeverity, VulnerabilityRecord } from '@berth/client/berth.ts'
-import { readCwes, readNumber } from '../../invocation/filter-options.ts'
+import { cweOption, minScoreOption, readCwes, readNumber } from '../../invocation/filter-options.ts'
 import { listCommand } from '../../invocation/list-command.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
-import { severities } from '../images/vulns.ts'
+import { numberOrNone, severities } from '../images/vulns.ts'
 
 const recordView: View<VulnerabilityRecord> = {
   id: ({ vulnerability }) => vulnerability,
@@ -13,8 +13,8 @@ const recordView: View<VulnerabilityRecord> = {
     { title: 'SEVERITY', value: ({ severity }) => enumName(severity, 'SEVERITY_') },
     {
       title: 'SCORE',
-      value: ({ score }) => (typeof score === 'number' ? String(score) : ''),
-      sortValue: ({ score }) => (typeof score === 'number' ? score : -1),
+      value: ({ score }) => String(numberOrNone(score) ?? ''),
+      sortValue: ({ score }) => numberOrNone(score) ?? -1,
     },
     { title: 'PACKAGES', value: ({ packages }) => packages.slice(0, 3).join(' ') },
     { title: 'SUMMARY', value: ({ summary, excerpt }) => summary || excerpt },
@@ -38,12 +38,8 @@ export const searchCommand = listCommand<VulnerabilityRecord>({
       choices: severities,
       repeatable: true,
     },
-    { flags: '--min-score <score>', summary: 'only those with this CVSS score or a higher one, 0 to 10' },
-    {
-      flags: '--cwe <id>',
-      summary: 'only those with one of these kinds of weaknesses, such as CWE-79',
-      repeatable: true,
-    },
+    minScoreOption,
+    cweOption,
   ],
   notes:
     'Words are found in IDs, summaries, details, notes and names of packages, in any case and as parts of words. Of several documents about a vulnerability, each is listed.',

@@ -1,6 +1,6 @@
 import type { AffectedImage, Finding, ListImageFindingsResponse, ReportFormat } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
-import { readCwes, readNumber } from '../../invocation/filter-options.ts'
+import { cweOption, minScoreOption, readCwes, readNumber } from '../../invocation/filter-options.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
@@ -38,7 +38,8 @@ interface Vulnerability {
 /** The highest first. */
 export const severities = ['critical', 'high', 'medium', 'low', 'none', 'unknown']
 
-function numberOrNone(value: number | string | undefined): number | undefined {
+/** Without what JSON cannot represent as a number. */
+export function numberOrNone(value: number | string | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
@@ -109,12 +110,8 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
       flags: '--min-epss <probability>',
       summary: 'only those with this probability of exploitation or a higher one, 0 to 1',
     },
-    { flags: '--min-score <score>', summary: 'only those with this CVSS score or a higher one, 0 to 10' },
-    {
-      flags: '--cwe <id>',
-      summary: 'only those with this kind of weakness, such as CWE-79 (repeatable)',
-      repeatable: true,
-    },
+    minScoreOption,
+    cweOption,
     {
       flags: '--by-risk',
       summary: 'first those that are known to be exploited, then by EPSS and score; default: by severity',
@@ -215,7 +212,7 @@ function requireCatalog(invocation: Invocation, { catalogs }: ListImageFindingsR
 }
 
 /** Options that leave out findings. */
-const filters = [
+const filterFlags = [
   ['exploited', '--exploited'],
   ['minEpss', '--min-epss'],
   ['minScore', '--min-score'],
@@ -224,7 +221,7 @@ const filters = [
 
 /** Throws a UsageError for filters with what is about all findings. */
 function requireNoFilters(invocation: Invocation): void {
-  const [filter] = filters.filter(([option]) => invocation.optionValues(option).length > 0)
+  const [filter] = filterFlags.filter(([option]) => invocation.optionValues(option).length > 0)
   if (filter === undefined) return
   const format = invocation.option('output')
   const other = invocation.flag('failOnExploited')
