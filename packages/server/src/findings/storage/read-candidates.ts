@@ -1,6 +1,6 @@
 import type { Score } from '@berth/advisory-formats/advisory-record.ts'
+import { formatLimits } from '@berth/advisory-formats/limits.ts'
 import { lookupNamesOf } from '../../advisories/packages/package-names.ts'
-import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
 import type { AdvisoryScoreRow } from '../../storage/schema/tables.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
@@ -61,7 +61,7 @@ export async function readScores(
       const its = known.get(alias) ?? { severities: [], cwes: [] }
       its.severities.push(...(JSON.parse(severities) as Score[]))
       // Documents of several groups may have scores for an ID.
-      if (cwes !== '' && its.cwes.length < limits.findingCwesMax) its.cwes.push(...cwes.split(' '))
+      if (cwes !== '' && its.cwes.length < formatLimits.advisoryCwesMax) its.cwes.push(...cwes.split(' '))
       known.set(alias, its)
     }
   }
