@@ -190,8 +190,8 @@ onEveryStore('copies of images', (cast) => {
         })
       ).uid as string
     const pusher = await role('MANIFEST_CREATE')
-    const nobody = await organization.member(pusher, root)
-    const denied = await copy(body, to.uid, nobody.api)
+    const pusherOnly = await organization.member(pusher, root)
+    const denied = await copy(body, to.uid, pusherOnly.api)
     assertError(denied, permissionDeniedError)
     assert.match(
       denied.body.message,
