@@ -103,17 +103,14 @@ const wait: OptionDeclaration = {
 
 const POLL_MS = 1000
 
-/** Waits for the requested run. `before`: start of the previous run. */
-async function waitForRun(
-  invocation: Invocation,
-  uid: string,
-  before: string | undefined,
-): Promise<AdvisoryFeed> {
+/** Waits for the run that is due in `requested`: the end of a run sets another due time, and an earlier run does not. */
+async function waitForRun(invocation: Invocation, requested: AdvisoryFeed): Promise<AdvisoryFeed> {
   const client = await invocation.client()
   for (;;) {
-    const now = await client.advisoryFeeds.get(uid)
+    const now = await client.advisoryFeeds.get(requested.uid)
     const hasEnded =
-      ['failed', 'succeeded', 'paused'].includes(feedState(now)) && now.lastAttemptTime !== before
+      ['failed', 'succeeded', 'paused'].includes(feedState(now)) &&
+      now.nextAttemptTime !== requested.nextAttemptTime
     if (hasEnded) {
       invocation.output.progress('')
       return now
@@ -123,8 +120,8 @@ async function waitForRun(
   }
 }
 
-async function printFeed(invocation: Invocation, shown: AdvisoryFeed, before?: string): Promise<void> {
-  const feed = invocation.flag('wait') ? await waitForRun(invocation, shown.uid, before) : shown
+async function printFeed(invocation: Invocation, shown: AdvisoryFeed): Promise<void> {
+  const feed = invocation.flag('wait') ? await waitForRun(invocation, shown) : shown
   await invocation.output.item(feed, feedView(invocation.names))
   if (invocation.flag('wait') && feedState(feed) === 'failed') throw new CommandFailed(feed.lastError)
 }
@@ -223,9 +220,8 @@ const commands: readonly CommandDeclaration[] = [
     async run(invocation) {
       const uid = await resolveFeedUid(invocation)
       const client = await invocation.client()
-      const { lastAttemptTime } = await client.advisoryFeeds.get(uid)
       const full = invocation.flag('full')
-      await printFeed(invocation, await client.advisoryFeeds.syncAdvisoryFeed({ uid, full }), lastAttemptTime)
+      await printFeed(invocation, await client.advisoryFeeds.syncAdvisoryFeed({ uid, full }))
     },
   },
   listCommand<AdvisoryFeedRun>({
