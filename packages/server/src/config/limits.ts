@@ -188,6 +188,9 @@ export const limits = {
   databaseKeepAliveMs: 5 * SECOND_MS,
   /** How long connections may take to close. */
   databaseCloseMs: 2 * SECOND_MS,
+  /** How long a read waits until a read replica has replayed the changes before it, and the interval of checks of one that is not used. */
+  databaseReplicaWaitMs: 250,
+  databaseReplicaCheckMs: 2 * SECOND_MS,
 
   // Fields.
   descriptionCharsMax: 512,

@@ -27,6 +27,7 @@ import {
   makePrivateDirectory,
   openPostgresDb,
   openSqliteDb,
+  type PostgresOptions,
 } from '../storage/db.ts'
 import { type Ballast, ballast, noBallast } from '../storage/engines/sqlite/ballast.ts'
 import type { WriteTurn } from '../storage/engines/sqlite/driver.ts'
@@ -63,6 +64,8 @@ export interface InstallationOverrides {
   readonly tracer?: Tracer | undefined
   /** Of a worker: its supervisor has locked the SQLite database, and other workers write to it. */
   readonly writeTurn?: WriteTurn | undefined
+  /** Of a server: the read replica of the configuration is used. */
+  readonly usesReplica?: boolean
 }
 
 /**
@@ -223,7 +226,12 @@ export function databaseFile(dataDir: string): string {
 export async function openDatabase(
   config: Config,
   log: Log,
-  { meter, tracer, writeTurn }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'writeTurn'> = {},
+  {
+    meter,
+    tracer,
+    writeTurn,
+    usesReplica = false,
+  }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'writeTurn' | 'usesReplica'> = {},
 ): Promise<Db> {
   if (config.databaseUrl !== undefined) {
     return openPostgresDb(config.databaseUrl, {
@@ -234,6 +242,7 @@ export async function openDatabase(
         Math.floor((config.databasePoolMax ?? limits.databasePoolDefault) / config.workers),
       ),
       tracer,
+      replica: usesReplica ? replicaOf(config, log) : undefined,
     })
   }
   try {
@@ -241,6 +250,15 @@ export async function openDatabase(
   } catch (error) {
     throw dataDirectoryError(config.dataDir, error)
   }
+}
+
+function replicaOf({ databaseReadUrl: url }: Config, log: Log): PostgresOptions['replica'] {
+  if (url === undefined) return undefined
+  const onChange = (problem: string | undefined) => {
+    if (problem === undefined) log.info({}, 'reads use the read replica (BERTH_DATABASE_READ_URL)')
+    else log.warn({ problem }, 'reads use the primary, not the read replica (BERTH_DATABASE_READ_URL)')
+  }
+  return { url, onChange }
 }
 
 function dataDirectoryError(dataDir: string, error: unknown): SetupError {

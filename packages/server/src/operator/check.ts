@@ -242,6 +242,17 @@ const databaseChecks: Readonly<
         : ok(text)
   },
 
+  'read replica': async ({ db }) => {
+    if (db.replicaState === undefined) return undefined
+    const problem = await db.replicaState.check()
+    return problem === undefined
+      ? ok('it follows the database')
+      : warn(
+          `reads use the primary: ${problem}`,
+          'Set BERTH_DATABASE_READ_URL to a standby that follows the database, and check its replication.',
+        )
+  },
+
   'blob store': async ({ config, db, log }) => {
     const place = describeBlobStore(config)
     const action =
@@ -407,7 +418,7 @@ async function openDatabaseForChecks(
     }
   let db: Db | undefined
   try {
-    db = await openDatabase(config, log)
+    db = await openDatabase(config, log, { usesReplica: true })
     const finding = await checkMigrations(config, db)
     if (finding.result === 'ok') return { finding, db }
     await db.close()

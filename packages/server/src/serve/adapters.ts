@@ -34,7 +34,12 @@ import { createReadiness, databaseCheck } from '../telemetry/readiness.ts'
 import { discoveryHandler, discoveryPaths } from '../tokens/discovery.ts'
 import { audienceForms } from '../tokens/exchange/assume-method.ts'
 import { deprecationHeaders } from '../v1/deprecation.ts'
-import { createServices, createTranslations, type ServerDependencies } from './services.ts'
+import {
+  createServices,
+  createTranslations,
+  readingFromReplica,
+  type ServerDependencies,
+} from './services.ts'
 
 /** The adapters between protocols and the request pipeline, and the pipeline itself. server.ts routes requests to them. */
 export interface Adapters {
@@ -127,7 +132,15 @@ export function createAdapters(deps: ServerDependencies): Adapters {
     feeds: withConfiguredCors(
       getOnly(publishedFeedHandler({ ...deps, ...addresses, ...methodPipeline, pipeline })),
     ),
-    osv: withConfiguredCors(osvHandler({ ...deps, ...addresses, ...methodPipeline, pipeline })),
+    osv: withConfiguredCors(
+      osvHandler({
+        ...deps,
+        ...addresses,
+        ...methodPipeline,
+        pipeline,
+        store: readingFromReplica(store),
+      }),
+    ),
     rest: withConfiguredCors(
       createRestHandler({
         ...methodPipeline,

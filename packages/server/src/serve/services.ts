@@ -223,7 +223,8 @@ export function createServices(
     },
     aws: deps.aws,
   }
-  const contents = createContentsReader(store, deps)
+  const reads = readingFromReplica(store)
+  const contents = createContentsReader(reads, deps)
   return [
     groupsService(store, {
       ...deps,
@@ -258,26 +259,26 @@ export function createServices(
     manifestsService(store, deps.blobs, deps.manifests),
     referrersService(store),
     imageCopiesService(deps),
-    imageContentsService(store, contents),
-    packageImagesService(store),
+    imageContentsService(reads, contents),
+    packageImagesService(reads),
     signatureVerifiersService(store),
     signaturesService(store, createImageSignatureReader({ ...store, blobs: deps.blobs })),
     repoSummariesService(store),
-    usageService(store),
+    usageService(reads),
     policiesService(store),
     bindingsService(store),
     overridesService(store),
-    decisionsService(store, deps.decisions),
-    advisoriesService(store),
+    decisionsService(reads, deps.decisions),
+    advisoriesService(reads),
     advisoryDocumentsService(store, deps.documentReader),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
     advisoryPublicationsService(store),
-    advisorySummariesService(store),
-    findingsService(store, { contents, addresses: deps.addresses }),
-    affectedImagesService(store),
-    vulnerabilityRecordsService(store),
-    findingSummariesService(store),
-    scannerReportsService(store, contents),
+    advisorySummariesService(reads),
+    findingsService(reads, { contents, addresses: deps.addresses }),
+    affectedImagesService(reads),
+    vulnerabilityRecordsService(reads),
+    findingSummariesService(reads),
+    scannerReportsService(reads, contents),
     explainService(assumeOptions),
     securityTokenService({
       ...assumeOptions,
@@ -313,8 +314,8 @@ export function createServices(
       onIdentityVerified: onAuthenticated,
       onRefused: auditDenied,
     }),
-    auditService(store, methods),
-    searchService(store, addresses),
+    auditService(reads, methods),
+    searchService(reads, addresses),
     ...operatorServices({ ...deps.operator, store, addresses, keys, disk: deps.disk, log }),
     v1PingService,
     implement(PingService, {
@@ -324,6 +325,11 @@ export function createServices(
       }),
     }),
   ]
+}
+
+/** Of services whose reads cost more than the statement that asks whether a read replica is current. */
+export function readingFromReplica(store: Store): Store {
+  return { ...store, db: store.db.replica }
 }
 
 /** The services that map methods of version 1 to newer methods. */

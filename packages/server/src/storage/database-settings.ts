@@ -1,11 +1,13 @@
 import { limits } from '../config/limits.ts'
-import { type Setting, type SettingGroup, setting } from '../config/setting.ts'
+import { type Setting, type SettingGroup, type SettingReader, setting } from '../config/setting.ts'
 import { parseBytes } from '../config/setting-values.ts'
 import { parseDatabaseAddress } from './engines/postgres/address.ts'
 
 export interface DatabaseSettings {
   /** PostgreSQL; undefined: SQLite in the data directory. */
   readonly databaseUrl: string | undefined
+  /** A standby of that database for reads; undefined: the database serves them. */
+  readonly databaseReadUrl: string | undefined
   /** Connections to PostgreSQL that requests and background work of a node share; undefined: `limits.databasePoolDefault`. */
   readonly databasePoolMax: number | undefined
   /** Bytes that blobs leave free on their disk; undefined: `diskReserveBytes` and `diskReservePercent` decide. */
@@ -25,6 +27,18 @@ const databaseUrl: Setting<string | undefined> = {
     return value
   },
 }
+const databaseReadUrl: Setting<string | undefined> = {
+  ...setting('BERTH_DATABASE_READ_URL', {
+    help: 'address of a standby of the database, for [large reads](#read-replicas)',
+    expected: 'the address of a PostgreSQL database',
+    parse: (value: string) => value,
+  }),
+  parse(value, report) {
+    const address = parseDatabaseAddress(value, { isReplica: true })
+    if ('problem' in address) report(`BERTH_DATABASE_READ_URL ${address.problem}`)
+    return value
+  },
+}
 const poolMax = setting('BERTH_DATABASE_POOL_MAX', {
   help: 'connections to PostgreSQL that a node opens for requests and background work, see [how many](#connections) (2-1000)',
   default: `\`${limits.databasePoolDefault}\``,
@@ -39,12 +53,21 @@ const diskReserve = setting('BERTH_DISK_RESERVE', {
 })
 
 export const databaseSettings: SettingGroup<DatabaseSettings> = {
-  settings: [databaseUrl, poolMax, diskReserve],
-  read: ({ read }) => ({
+  settings: [databaseUrl, databaseReadUrl, poolMax, diskReserve],
+  read: ({ read, isSet, report }) => {
+    if (isSet(databaseReadUrl) && !isSet(databaseUrl))
+      report('BERTH_DATABASE_READ_URL needs BERTH_DATABASE_URL: a SQLite database has no replicas')
+    return readSettings(read)
+  },
+}
+
+function readSettings(read: SettingReader['read']): DatabaseSettings {
+  return {
     databaseUrl: read(databaseUrl),
+    databaseReadUrl: read(databaseReadUrl),
     databasePoolMax: read(poolMax),
     diskReserveBytes: read(diskReserve),
-  }),
+  }
 }
 
 function parsePoolMax(value: string): number | undefined {

@@ -76,7 +76,31 @@ export interface Db {
   pool(): PoolState
   /** The same database for background work, with longer timeouts: migrations, garbage collection, imports. */
   readonly background: Db
+  /**
+   * The same database; a read replica serves its reads outside of transactions if there is one. They include all changes that were
+   * acknowledged before, and cost a short statement on the primary: for reads that cost more.
+   */
+  readonly replica: Db
+  /** Undefined without a read replica. */
+  readonly replicaState: ReplicaState | undefined
   close(): Promise<void>
+}
+
+export interface ReplicaState {
+  reads(): ReplicaReads
+  /** Returns why the replica cannot be used now, as a phrase; undefined if it can. */
+  check(): Promise<string | undefined>
+  /** Returns the address of a replica that includes all changes that were acknowledged before; undefined if there is none now. */
+  currentSource(): Promise<DbSource | undefined>
+}
+
+/** Since the start: reads by the server that served them. */
+export interface ReplicaReads {
+  readonly replica: number
+  /** By the primary, because the replica was behind. */
+  readonly behind: number
+  /** By the primary, for other reasons. */
+  readonly unavailable: number
 }
 
 export interface PoolState {
@@ -187,6 +211,10 @@ export async function openSqliteDb(
     get background() {
       return db
     },
+    get replica() {
+      return db
+    },
+    replicaState: undefined,
     async close() {
       await readers.close()
       await kysely.destroy()
@@ -202,6 +230,10 @@ export interface PostgresOptions {
   readonly tracer?: Tracer | undefined
   /** Connections of requests and background work together; `limits.databasePoolDefault` without it. */
   readonly poolMax?: number | undefined
+  /** Address of a read replica, and what receives why it is not used, as a phrase, and undefined when it is. */
+  readonly replica?:
+    | { readonly url: string; readonly onChange: (problem: string | undefined) => void }
+    | undefined
 }
 
 /** Opens a PostgreSQL database. Throws an Error for an invalid address; fails on first use if the server is unreachable. */
@@ -215,7 +247,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
     ])
   const read = parseDatabaseAddress(url)
   if ('problem' in read) throw new Error(`the address of the database ${read.problem}`)
-  const { onError, meter, tracer, poolMax: max = limits.databasePoolDefault } = options
+  const { onError, meter, tracer, poolMax: max = limits.databasePoolDefault, replica } = options
   const connections = postgresConnections(read.address, { max, onError })
   const shares = dividePool(max)
   const connectionPermits = createPermits(shares.connections)
@@ -252,9 +284,73 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
     get background() {
       return background
     },
+    get replica() {
+      return background
+    },
   }
-  const db = { ...openFor('request'), read: postgres.postgresReader(source), background }
+  const primary = { ...openFor('request'), read: postgres.postgresReader(source), background }
+  const db = replica === undefined ? withoutReplica(primary) : await withReplica(primary, replica, options)
   return tracer === undefined ? db : tracedDb(db, tracer)
+}
+
+function withoutReplica(primary: Db): Db {
+  const db: Db = {
+    ...primary,
+    get replica() {
+      return db
+    },
+  }
+  return db
+}
+
+/** Adds a read replica with as many connections as the primary has. */
+async function withReplica(
+  primary: Db,
+  { url, onChange }: NonNullable<PostgresOptions['replica']>,
+  { onError, meter, tracer, poolMax: max = limits.databasePoolDefault }: PostgresOptions,
+): Promise<Db> {
+  const [{ readOnlyDialect, readReplica }, { postgresConnections }, { parseDatabaseAddress }] =
+    await Promise.all([
+      import('./engines/postgres/read-replica.ts'),
+      import('./engines/postgres/connection.ts'),
+      import('./engines/postgres/address.ts'),
+    ])
+  const parsed = parseDatabaseAddress(url, { isReplica: true })
+  if ('problem' in parsed) throw new Error(`the address of the read replica ${parsed.problem}`)
+  const { read, state, close } = readReplica({
+    source: {
+      connections: postgresConnections(parsed.address, { max, onError }),
+      permits: createPermits(dividePool(max).connections),
+      meter,
+    },
+    primary: primary.read,
+    onChange,
+  })
+  const dialect = readOnlyDialect(read)
+  const kysely = new Kysely<Tables>({
+    dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'postgresql', tracer),
+  })
+  const shared: Db = {
+    ...primary,
+    replicaState: state,
+    get replica() {
+      return replica
+    },
+    async close() {
+      await Promise.all([primary.close(), close()])
+    },
+  }
+  const replica: Db = {
+    ...primary,
+    replicaState: state,
+    get replica() {
+      return replica
+    },
+    kysely,
+    read,
+    longRead: async (sql, parameters) => read(sql, parameters),
+  }
+  return shared
 }
 
 /** Opens a database with PostgreSQL's SQL through any Kysely dialect; tests use PGlite. */
@@ -283,6 +379,10 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
     get background() {
       return db
     },
+    get replica() {
+      return db
+    },
+    replicaState: undefined,
     close: () => kysely.destroy(),
   }
   return db

@@ -90,13 +90,19 @@ export function tracedDb(db: Db, tracer: Tracer): Db {
     get background() {
       return background()
     },
+    get replica() {
+      return replica()
+    },
   }
-  // The background of SQLite, and of the background itself, is the same database.
-  let tracedBackground: Db | undefined
-  const background = () => {
-    if (db.background === db) return traced
-    tracedBackground ??= tracedDb(db.background, tracer)
-    return tracedBackground
+  const background = tracedOnce(() => db.background)
+  const replica = tracedOnce(() => db.replica)
+  // The background and the replica of SQLite, and of themselves, are the same database.
+  function tracedOnce(other: () => Db): () => Db {
+    let known: Db | undefined
+    return () => {
+      known ??= other() === db ? traced : tracedDb(other(), tracer)
+      return known
+    }
   }
   return traced
 }

@@ -1,12 +1,12 @@
-import { setImmediate } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Code, codeName } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import { version } from '../config/version.ts'
 import { runShared } from '../pipeline/request/request-context.ts'
 import type { PortTraffic } from '../port/port-context.ts'
+import { coalesceCalls } from '../runtime/coalesce-calls.ts'
 import { withTimeout } from '../runtime/timeout.ts'
-import type { DatabaseMeter, Db } from '../storage/db.ts'
+import type { DatabaseMeter, Db, ReplicaReads } from '../storage/db.ts'
 import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
 import { cachedRead } from './cached-read.ts'
 import { type MetricsSnapshot, renderSum, snapshotOf } from './metrics-snapshot.ts'
@@ -64,6 +64,8 @@ export interface Metrics {
   /** Read with each scrape: what clients do on the port. */
   watchPort(read: () => PortTraffic): void
   watchPool(pool: Db['pool']): void
+  /** Read with each scrape. */
+  watchReplica(reads: () => ReplicaReads): void
   /**
    * The response of /metrics. `tenants`: whether it includes the metrics whose labels name identities and feeds of tenants; only
    * the operator's own listener may serve those.
@@ -339,12 +341,12 @@ export function createMetrics({
   const snapshot = () => snapshotOf({ aggregate: registry, tenants: tenantRegistry })
   const allSnapshots =
     ofOthers &&
-    coalesceCalls(async () => {
+    coalesceReads(async () => {
       const own = await snapshot()
       return [own, ...(await ofOthers(own))]
     })
-  const aggregateMetrics = coalesceCalls(() => registry.metrics())
-  const tenantMetrics = coalesceCalls(() => tenantRegistry.metrics())
+  const aggregateMetrics = coalesceReads(() => registry.metrics())
+  const tenantMetrics = coalesceReads(() => tenantRegistry.metrics())
   const renderTexts = async (tenants: boolean) => {
     if (allSnapshots === undefined)
       return Promise.all([aggregateMetrics(), ...(tenants ? [tenantMetrics()] : [])])
@@ -542,6 +544,14 @@ export function createMetrics({
         },
       )
     },
+    watchReplica(reads) {
+      counted(
+        'berth_database_replica_reads_total',
+        'Reads that a read replica served, and those that the primary served instead: while the replica was behind, or not available.',
+        'server',
+        () => ({ ...reads() }),
+      )
+    },
     async render({ tenants }) {
       const texts = await renderTexts(tenants)
       return { contentType: registry.contentType, body: texts.join('') }
@@ -550,28 +560,7 @@ export function createMetrics({
   }
 }
 
-/**
- * Runs expensive work, one run at a time: calls that arrive during a run share the next one, so that no result is older than its
- * call. Other requests run in between.
- */
-export function coalesceCalls<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<unknown> | undefined
-  let next: Promise<T> | undefined
-  const run = async (before: Promise<unknown> | undefined) => {
-    await before?.catch(() => undefined)
-    await setImmediate()
-    running = next
-    next = undefined
-    return runShared(work)
-  }
-  return () => {
-    if (next !== undefined) return next
-    const own = run(running)
-    next = own
-    const over = () => {
-      if (running === own) running = undefined
-    }
-    own.then(over, over)
-    return own
-  }
+/** Work that several scrapes share: it ends with none of them. */
+function coalesceReads<T>(work: () => Promise<T>): () => Promise<T> {
+  return coalesceCalls(() => runShared(work))
 }

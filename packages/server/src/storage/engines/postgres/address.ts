@@ -18,14 +18,16 @@ export interface DatabaseAddress {
 
 const DEFAULT_PORT = '5432'
 const known: readonly string[] = ['read-write', 'primary', 'any'] satisfies SessionAttributes[]
-const readOnlyKinds = ['read-only', 'standby', 'prefer-standby']
+const readOnlyKinds: readonly string[] = ['read-only', 'standby', 'prefer-standby']
 
 /**
  * Reads `postgres://user:password@host1:5432,host2/database?target_session_attrs=read-write`. With several servers the attribute is
- * `read-write` unless the URL says otherwise, with one it is `any`. A problem is a phrase that follows the name of the setting.
+ * `read-write` unless the URL says otherwise, with one it is `any`. A problem is a phrase that follows the name of the setting. `isReplica`: only
+ * for reads. Then the attribute is always `any`, because reads check the server that they get.
  */
 export function parseDatabaseAddress(
   text: string,
+  { isReplica = false } = {},
 ): { readonly address: DatabaseAddress } | { readonly problem: string } {
   const match = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text)
   if (match === null) return { problem: 'must be an address such as postgres://user@host/database' }
@@ -40,14 +42,9 @@ export function parseDatabaseAddress(
       : listed
   }
 
-  const attributes =
-    parameters.get('target_session_attrs') ?? (listed.servers.length > 1 ? 'read-write' : 'any')
-  if (readOnlyKinds.includes(attributes))
-    return {
-      problem: `has target_session_attrs=${attributes}, but Berth needs a server that accepts writes; use read-write, primary or any`,
-    }
-  if (!known.includes(attributes))
-    return { problem: `has target_session_attrs=${attributes}, which must be one of ${known.join(', ')}` }
+  const wanted = parameters.get('target_session_attrs')
+  const attributes = attributesOf(wanted, { isReplica, isAlone: listed.servers.length === 1 })
+  if (typeof attributes !== 'string') return attributes
 
   const seconds = parameters.get('connect_timeout')
   if (seconds !== null && !/^[1-9]\d{0,3}$/.test(seconds))
@@ -73,11 +70,27 @@ export function parseDatabaseAddress(
   return {
     address: {
       servers,
-      attributes: attributes as SessionAttributes,
+      attributes,
       connectMs: seconds === null ? undefined : Number(seconds) * 1000,
       applicationName,
     },
   }
+}
+
+function attributesOf(
+  wanted: string | null,
+  { isReplica, isAlone }: { readonly isReplica: boolean; readonly isAlone: boolean },
+): SessionAttributes | { readonly problem: string } {
+  if (wanted === null) return isReplica || isAlone ? 'any' : 'read-write'
+  if (isReplica && (readOnlyKinds.includes(wanted) || wanted === 'any')) return 'any'
+  const names = isReplica ? [...readOnlyKinds, 'any'] : known
+  if (isReplica ? known.includes(wanted) : readOnlyKinds.includes(wanted))
+    return {
+      problem: `has target_session_attrs=${wanted}, but ${isReplica ? 'a replica is a standby' : 'Berth needs a server that accepts writes'}; use ${names.slice(0, -1).join(', ')} or any`,
+    }
+  return known.includes(wanted)
+    ? (wanted as SessionAttributes)
+    : { problem: `has target_session_attrs=${wanted}, which must be one of ${names.join(', ')}` }
 }
 
 interface Server {

@@ -167,24 +167,34 @@ function wrap(
 
 /** Returns a function that reads outside of transactions, without the overhead of Kysely. */
 export function postgresReader({ connections, permits, meter }: ConnectionSource): Db['read'] {
-  const ms = requestBounds.statementMs + limits.databaseGraceMs
   return <R>(text: string, parameters: readonly unknown[]) => {
     const startMs = performance.now()
     return withPermit(permits, async () => {
       const connection = await connections.acquire()
       meter?.wait?.(performance.now() - startMs)
       try {
-        const run = (config: pg.QueryConfig) => measured(meter, () => runCancellable(connection, config, ms))
-        const { rows } = await run(statement(connection, text, parameters)).catch((error) => {
-          if (!isStalePlan(error)) throw error
-          return run(unnamed(text, parameters))
-        })
-        return rows as R[]
+        return await readOn<R>(connection, text, parameters, meter)
       } finally {
         connection.release(connection.isBroken)
       }
     })
   }
+}
+
+/** Runs one SELECT outside of transactions. */
+export async function readOn<R>(
+  connection: ServerConnection,
+  text: string,
+  parameters: readonly unknown[],
+  meter?: DatabaseMeter,
+): Promise<R[]> {
+  const ms = requestBounds.statementMs + limits.databaseGraceMs
+  const run = (config: pg.QueryConfig) => measured(meter, () => runCancellable(connection, config, ms))
+  const { rows } = await run(statement(connection, text, parameters)).catch((error) => {
+    if (!isStalePlan(error)) throw error
+    return run(unnamed(text, parameters))
+  })
+  return rows as R[]
 }
 
 async function measured<T>(meter: DatabaseMeter | undefined, work: () => Promise<T>): Promise<T> {
@@ -234,7 +244,7 @@ async function runCancellable(
 }
 
 /** Names the statement if the connection is direct: behind a pooler the next one can go to a session without the name. */
-function statement(
+export function statement(
   { isDirect }: ServerConnection,
   text: string,
   parameters: readonly unknown[],
@@ -286,6 +296,6 @@ export const rules: EngineRules = {
 }
 
 /** Returns the server's error, which is the cause of the driver's. */
-function causeOf(error: unknown): unknown {
+export function causeOf(error: unknown): unknown {
   return error instanceof ApiError ? error.cause : error
 }

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { call } from './support/api/rest.ts'
+import { eventually, type ObservedServer, observe } from './support/database/database-outage.ts'
+import {
+  freePort,
+  type OwnPostgres,
+  startPostgres,
+  startStandby,
+  withoutPostgres,
+} from './support/database/postgres.ts'
+import { type Cleanup, runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+
+/** Reads from a standby (BERTH_DATABASE_READ_URL), with real replication. */
+describe('read replica', { skip: withoutPostgres }, () => {
+  const cleanups: (() => unknown)[] = []
+  const suite: Cleanup = { after: (work) => cleanups.push(work) }
+  let primary: OwnPostgres
+  let standby: OwnPostgres
+  let node: ObservedServer
+  let env: Readonly<Record<string, string>>
+
+  before(async () => {
+    primary = await startPostgres(suite)
+    standby = await startStandby(suite, primary)
+    env = {
+      BERTH_DATA_DIR: temporaryDirectory(suite),
+      BERTH_LOG_LEVEL: 'warn',
+      BERTH_DATABASE_URL: primary.url,
+      BERTH_DATABASE_READ_URL: standby.url,
+      BERTH_BASE_URL: 'http://berth.test',
+      BERTH_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+    }
+    const serving = await startNode(suite)
+    const { stdout } = await runBerth(suite, ['admin', 'bootstrap', '--json'], env)
+    const { token, organization } = JSON.parse(stdout)
+    node = observe({ serving, token, organization: organization.uid })
+    await eventually(isReplicaUsed)
+  })
+  after(async () => {
+    for (const work of cleanups.reverse()) await work()
+  })
+
+  /** All nodes have one base URL, which is not their address. */
+  const startNode = async (t: Cleanup) => {
+    const port = await freePort()
+    const serving = await serveBerth(t, { ...env, BERTH_LISTEN: `127.0.0.1:${port}` })
+    return { ...serving, url: `http://127.0.0.1:${port}` }
+  }
+
+  const listAll = (through = node) =>
+    call('GET', `${through.serving.url}/audit/v1/events?pageSize=1`, { token: node.token })
+
+  /** Creates a group, and returns how many events of it the audit log lists, which a replica serves. */
+  const writeAndList = async (through = node) => {
+    const { status, body, text } = await node.write()
+    assert.equal(status, 200, text)
+    const address = `${through.serving.url}/audit/v1/events?resourceUid=${encodeURIComponent(body.uid)}`
+    const listed = await call('GET', address, { token: node.token })
+    assert.equal(listed.status, 200, listed.text)
+    return listed.body.events.length as number
+  }
+
+  const countReads = async (of = node) => {
+    const text = await (await of.get('/metrics')).text()
+    const count = (server: string) =>
+      Number(
+        new RegExp(`^berth_database_replica_reads_total\\{server="${server}"\\} (\\d+)$`, 'm').exec(
+          text,
+        )?.[1],
+      )
+    return { replica: count('replica'), behind: count('behind'), unavailable: count('unavailable') }
+  }
+
+  const isReplicaUsed = async (of = node) => {
+    const before = await countReads(of)
+    assert.equal((await listAll(of)).status, 200)
+    return (await countReads(of)).replica > before.replica
+  }
+
+  const runSql = async (server: OwnPostgres, text: string) => {
+    const client = new pg.Client({ connectionString: server.url })
+    await client.connect()
+    try {
+      return (await client.query(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  test('a list includes every change that was acknowledged before, through any node', async (t) => {
+    const other = observe({ ...node, serving: await startNode(t) })
+    await eventually(() => isReplicaUsed(other))
+    const before = await countReads(other)
+    for (let n = 0; n < 40; n++) assert.equal(await writeAndList(other), 1, `change ${n}`)
+    const { replica } = await countReads(other)
+    assert.ok(replica > before.replica, 'the replica served reads')
+    const sessions = await runSql(
+      standby,
+      `select count(*)::int as n from pg_stat_activity where application_name like 'berth %'`,
+    )
+    assert.ok(sessions[0].n > 0, 'through connections to it')
+  })
+
+  test('the primary serves reads while the replica is behind (databaseReplicaWaitMs), until it has caught up', async () => {
+    await eventually(isReplicaUsed)
+    const before = await countReads()
+    await runSql(standby, 'select pg_wal_replay_pause()')
+    try {
+      for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
+      const { replica, behind } = await countReads()
+      assert.equal(replica, before.replica)
+      assert.ok(behind > before.behind)
+    } finally {
+      await runSql(standby, 'select pg_wal_replay_resume()')
+    }
+    await eventually(isReplicaUsed)
+  })
+
+  test('a replica that does not respond fails no read, and is used again when it does (databaseReplicaCheckMs)', async () => {
+    await eventually(isReplicaUsed)
+    const before = await countReads()
+    standby.freeze()
+    try {
+      for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
+      assert.ok((await countReads()).unavailable > before.unavailable)
+      assert.equal((await node.get('/readyz')).status, 200)
+    } finally {
+      standby.thaw()
+    }
+    await eventually(isReplicaUsed)
+  })
+
+  test('berth admin check says whether the replica can be used', async (t) => {
+    const used = await runBerth(t, ['admin', 'check'], env)
+    assert.match(used.stdout, /read replica: it follows the database/)
+    assert.equal(used.code, 0, used.stdout)
+    const stranger = await startPostgres(t)
+    const unused = await runBerth(t, ['admin', 'check'], { ...env, BERTH_DATABASE_READ_URL: stranger.url })
+    assert.match(unused.stdout, /reads use the primary: 127\.0\.0\.1:\d+ does not follow this database/)
+    const alone = await runBerth(t, ['admin', 'check'], { ...env, BERTH_DATABASE_READ_URL: primary.url })
+    assert.match(alone.stdout, /reads use the primary: 127\.0\.0\.1:\d+ is not a standby/)
+  })
+
+  test('a replica that is promoted, or ends, is not used', async () => {
+    await eventually(isReplicaUsed)
+    standby.promote()
+    await eventually(async () => !(await isReplicaUsed()))
+    assert.equal(await writeAndList(), 1)
+    await standby.kill()
+    for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
+    assert.equal((await node.get('/readyz')).status, 200)
+  })
+})
