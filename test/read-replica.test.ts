@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { osvRecord } from './support/advisories/feeds.ts'
 import { call } from './support/api/rest.ts'
 import { eventually, type ObservedServer, observe } from './support/database/database-outage.ts'
 import {
@@ -116,6 +117,29 @@ describe('read replica', { skip: withoutPostgres }, () => {
       await runSql(standby, 'select pg_wal_replay_resume()')
     }
     await eventually(isReplicaUsed)
+  })
+
+  test('feeds and the API of OSV include an advisory that was just imported', async () => {
+    await eventually(isReplicaUsed)
+    const { serving, organization, token } = node
+    const before = await countReads()
+    for (let n = 1; n <= 5; n++) {
+      const record = osvRecord(n)
+      const documents = [{ name: 'a.json', content: Buffer.from(JSON.stringify(record)).toString('base64') }]
+      const imported = await call(
+        'POST',
+        `${serving.url}/vulnerabilities/v2beta1/advisories/${organization}:importDocuments`,
+        { token, body: { documents } },
+      )
+      assert.equal(imported.status, 200, imported.text)
+      const headers = { authorization: `Bearer ${token}` }
+      const feed = `${serving.url}/vulnerabilities/feeds/${organization}/osv/modified_id.csv`
+      const lines = (await (await fetch(feed, { headers })).text()).trimEnd().split('\n')
+      assert.equal(lines.length, n)
+      const one = await fetch(`${serving.url}/osv/${organization}/v1/vulns/${record.id}`, { headers })
+      assert.equal(one.status, 200, await one.text())
+    }
+    assert.ok((await countReads()).replica > before.replica)
   })
 
   test('a replica that does not respond fails no read, and is used again when it does (databaseReplicaCheckMs)', async () => {
