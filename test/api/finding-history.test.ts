@@ -161,10 +161,17 @@ onEveryDatabase(
       const { api } = organization.owner
       const { status } = await api.post(`registry/repos/${repo}/manifests/v1/contents:readAgain`, {})
       assert.equal(status, 200)
-      const { contentsAttemptsMax, contentsRetryMs } = limits
+      const { db, clock } = berth.installation.store
       const all = await until(
-        () => {
-          cast().berth.advance(contentsRetryMs * 2 ** contentsAttemptsMax)
+        async () => {
+          // To the next attempt, and no further: tokens expire.
+          const next = await db.kysely
+            .selectFrom('manifest_contents')
+            .select('due_ms')
+            .where('repo', '=', repo)
+            .where('state', '=', 'pending')
+            .executeTakeFirst()
+          cast().berth.advance(Math.max(0, Number(next?.due_ms ?? 0) - clock()))
           return entries(repo)
         },
         ([last]) => last?.contentsState !== 'read',
