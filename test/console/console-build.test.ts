@@ -12,6 +12,8 @@ const BROTLI_QUALITY = 9
 const SHELL_BYTES_MAX = 200_000
 /** Of the chunk of one page. */
 const PAGE_BYTES_MAX = 50_000
+/** Of a script of the shell that is worth a hint. */
+const LARGE_BYTES = 10_000
 
 const compressed = (name: string) =>
   brotliCompressSync(readFileSync(new URL(name, build)), {
@@ -27,6 +29,16 @@ test('what every page loads has at most 200 KB, and what one page adds at most 5
   assert.ok(bytes < SHELL_BYTES_MAX, `the shell has ${bytes} bytes`)
   const added = readdirSync(build).filter((name) => name.endsWith('.js') && !shell.includes(name))
   for (const name of added) assert.ok(compressed(name) < PAGE_BYTES_MAX, name)
+})
+
+test('the scripts of the shell start with the hint to compile them while they are received', () => {
+  const hinted = readdirSync(build).filter(
+    (name) =>
+      name.endsWith('.js') &&
+      readFileSync(new URL(name, build), 'utf8').startsWith('//# allFunctionsCalledOnLoad\n'),
+  )
+  const large = shell.filter((name) => name.endsWith('.js') && compressed(name) > LARGE_BYTES)
+  assert.deepEqual(hinted.toSorted(), large.toSorted())
 })
 
 test('the page has no inline script or style', () => {
