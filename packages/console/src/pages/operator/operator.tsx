@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { useAccess } from '../../api/access.ts'
 import { whoAmI } from '../../api/queries/groups.ts'
 import { lazyPart } from '../../components/lazy-part.tsx'
