@@ -7,7 +7,7 @@ const BASE = '/console-assets/'
 const TOKENS = 'virtual:tokens.css'
 
 /** Modules that so many lazy parts of the console use are in one chunk. */
-const SHARED_BY_PAGES = 15
+const SHARED_BY_PAGES = 11
 const SHARED = 'shared'
 /** The first script with what it imports, and what it loads for every page. */
 const START = 'start'
