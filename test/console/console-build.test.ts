@@ -10,6 +10,8 @@ import { startTestBerth } from '../support/server/test-berth.ts'
 const build = new URL('../../packages/console/dist/static/', import.meta.url)
 const BROTLI_QUALITY = 9
 const SHELL_BYTES_MAX = 200_000
+/** Of the first script, with what it imports. */
+const START_BYTES_MAX = 30_000
 /** Of the chunk of one page. */
 const PAGE_BYTES_MAX = 50_000
 /** Of a script of the shell that is worth a hint. */
@@ -39,6 +41,16 @@ test('the scripts of the shell start with the hint to compile them while they ar
   )
   const large = shell.filter((name) => name.endsWith('.js') && compressed(name) > LARGE_BYTES)
   assert.deepEqual(hinted.toSorted(), large.toSorted())
+})
+
+test('the first script does not wait for React and the components', () => {
+  const [first = ''] = shell.filter((name) => name.startsWith('start-') && name.endsWith('.js'))
+  const script = readFileSync(new URL(first, build), 'utf8')
+  const imported = [...script.matchAll(/(?:^|;)import(?:[^(;]*from)?"\.\/([^"]+)"/gm)].map(
+    ([, name = '']) => name,
+  )
+  const bytes = imported.reduce((sum, name) => sum + compressed(name), compressed(first))
+  assert.ok(bytes < START_BYTES_MAX, `${first} loads ${bytes} bytes first`)
 })
 
 test('the page has no inline script or style', () => {

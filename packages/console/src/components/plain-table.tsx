@@ -119,6 +119,7 @@ function TableRow({ rowKey, isStop, onFocus, selection, cells }: TableRowProps) 
   const isSelected = selection?.keys.has(rowKey) === true
   return (
     <tr
+      aria-labelledby={name}
       tabIndex={isStop ? 0 : -1}
       onFocus={() => onFocus(rowKey)}
       {...(selection !== undefined && { 'aria-selected': isSelected })}
