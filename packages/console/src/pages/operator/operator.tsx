@@ -40,7 +40,7 @@ export function OperatorPage() {
       {missing !== undefined ? (
         <NoPermission
           label="The installation"
-          reason={`${missing}, which berth admin operators add grants`}
+          reason={`${missing}. Someone with access to the server grants it with: berth admin operators add`}
         />
       ) : data === undefined ? (
         <p className="muted" role="status">
