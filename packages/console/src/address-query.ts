@@ -9,3 +9,12 @@ export function writeAddressState(state: Readonly<Record<string, unknown>>): str
   const query = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()
   return query === '' ? '' : `?${query}`
 }
+
+/** Text without its percent-encoding; a text with an invalid one as it is. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,4 +1,4 @@
-import { type AddressState, readAddressState } from './address-query.ts'
+import { type AddressState, decoded, readAddressState } from './address-query.ts'
 import {
   ancestorsQuery,
   folderQuery,
@@ -146,7 +146,7 @@ export function startPage(path: PagePath, rest: string, state: AddressState): Re
 /** Starts to load the page of an address. The router finds what has started. */
 export function startAddress({ pathname, search }: Pick<Location, 'pathname' | 'search'>): void {
   startFrame()
-  const [, first = '', rest = ''] = /^\/console(\/[^/]*)?\/?(.*)/.exec(pathname) ?? []
+  const [, first = '', rest = ''] = /^\/console(\/[^/]*)?\/?(.*)/.exec(decoded(pathname)) ?? []
   const paths = [rest === '' ? first || '/' : `${first}/$`, `${first}/`]
   const path = paths.find((one): one is PagePath => one in pageStarts)
   if (path === undefined) return
