@@ -1,8 +1,8 @@
 import type { KeyboardEvent } from 'react'
 
 /**
- * Keys in the rows of a grid. Up and down move between rows, left and right between the row, its cells and their controls, in a circle. Tab leaves the
- * grid, Space selects the row.
+ * Keys in the rows of a grid. Up and down move between rows, left and right between the row, its cells and their controls, in a circle. Home
+ * and End move to the first and last cell, or row from a row; Tab leaves the grid, Space selects the row.
  */
 
 const CONTROLS = ':is(a[href], button, input, select, textarea, summary):not(:disabled)'
@@ -66,7 +66,7 @@ function nextStop(
     case 'ArrowLeft':
       return stops.at(stop - 1)
     case 'Home':
-      return ctrlKey || target === row ? rows[0] : stops[0]
+      return ctrlKey || target === row ? rows[0] : stops[1]
     case 'End':
       return ctrlKey || target === row ? rows.at(-1) : stops.at(-1)
     default:
