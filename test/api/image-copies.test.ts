@@ -253,6 +253,65 @@ onEveryStore('copies of images', (cast) => {
     assert.equal((await owner.request('GET', `${from.path}/manifests/${image.digest}`)).status, 200)
   })
 
+  test('a copy that exceeds a quota as a whole fails before anything is written', async () => {
+    const { copy, push, pushIndex, from } = await prepared()
+    const other = await prepared()
+    // Each image fits, both together do not.
+    const images = ['amd64', 'arm64'].map((architecture) =>
+      testImage({}, { architecture, layerBytes: 2 * MIB }),
+    )
+    await pushIndex('both', ...images)
+    const copyThere = (reference: string) =>
+      other.copy({ sourceUid: from.uid, reference, tag: reference }, other.to.uid, cast().admin)
+    await other.settings({ storage_mib: 3 })
+    const full = await cast().writesNothing(() => copyThere('both'))
+    assert.deepEqual([full.status, full.body.code], [429, 8])
+    assert.match(
+      full.body.message,
+      /may store 3 MiB of blobs \(storage_mib\) and stores 0 MiB; 4 MiB would be added/,
+    )
+    await other.settings({ manifests: 2, storage_mib: 5 })
+    const many = await cast().writesNothing(() => copyThere('both'))
+    assert.deepEqual([many.status, many.body.code], [429, 8])
+    assert.match(many.body.message, /may hold 2 manifests \(manifests\) and holds 0; 3 would be added/)
+    // What is there is not counted again: exactly what is missing fits.
+    await push(images[0] as TestImage, 'first')
+    await other.settings({ manifests: 3, storage_mib: 5 })
+    assert.equal((await copyThere('first')).status, 200)
+    const done = await copyThere('both')
+    assert.equal(done.status, 200, done.text)
+    assert.deepEqual([done.body.copiedManifests, done.body.existingManifests], [2, 1])
+    const again = await copyThere('both')
+    assert.equal(again.status, 200, again.text)
+    assert.equal(await copy({ reference: 'none', tag: 'none' }).then(({ status }) => status), 404)
+  })
+
+  test('a tag that is created or moved has the marks of its source, and another one keeps its own', async () => {
+    const { api, copy, push, from } = await prepared()
+    const [image, next] = [testImage(), testImage({}, { architecture: 'arm64' })]
+    await push(image)
+    await push(next, 'next')
+    await api.create(`registry/tags/${from.uid}`, {
+      name: 'old',
+      digest: image.digest,
+      deprecated: true,
+      bundles: ['base', 'ai'],
+    })
+    const marksAfter = async (body: object) => {
+      const { tagUid } = (await copy(body)).body
+      const { digest, deprecated = false, bundles = [] } = (await api.get(`registry/tags/${tagUid}`)).body
+      return [digest, deprecated, bundles]
+    }
+    const created = await marksAfter({ reference: 'old', tag: 'a' })
+    assert.deepEqual(created, [image.digest, true, ['base', 'ai']])
+    assert.deepEqual(await marksAfter({ reference: image.digest, tag: 'b' }), [image.digest, false, []])
+    assert.deepEqual(await marksAfter({ reference: 'old', tag: 'b' }), [image.digest, false, []])
+    const moved = await marksAfter({ reference: 'next', tag: 'a', overwrite: true })
+    assert.deepEqual(moved, [next.digest, false, []])
+    const back = await marksAfter({ reference: image.digest, tag: 'a', overwrite: true })
+    assert.deepEqual(back, [image.digest, false, []])
+  })
+
   test('an image whose pull a policy denies is not copied', async () => {
     const { copy, push, from, api, digestAt } = await prepared()
     const image = await push(testImage(), 'nightly')

@@ -10,8 +10,12 @@ import { startTestBerth } from '../support/server/test-berth.ts'
 const build = new URL('../../packages/console/dist/static/', import.meta.url)
 const BROTLI_QUALITY = 9
 const SHELL_BYTES_MAX = 200_000
+/** Of the first script, with what it imports. */
+const START_BYTES_MAX = 30_000
 /** Of the chunk of one page. */
 const PAGE_BYTES_MAX = 50_000
+/** Of a script of the shell that is worth a hint. */
+const LARGE_BYTES = 10_000
 
 const compressed = (name: string) =>
   brotliCompressSync(readFileSync(new URL(name, build)), {
@@ -27,6 +31,26 @@ test('what every page loads has at most 200 KB, and what one page adds at most 5
   assert.ok(bytes < SHELL_BYTES_MAX, `the shell has ${bytes} bytes`)
   const added = readdirSync(build).filter((name) => name.endsWith('.js') && !shell.includes(name))
   for (const name of added) assert.ok(compressed(name) < PAGE_BYTES_MAX, name)
+})
+
+test('the scripts of the shell start with the hint to compile them while they are received', () => {
+  const hinted = readdirSync(build).filter(
+    (name) =>
+      name.endsWith('.js') &&
+      readFileSync(new URL(name, build), 'utf8').startsWith('//# allFunctionsCalledOnLoad\n'),
+  )
+  const large = shell.filter((name) => name.endsWith('.js') && compressed(name) > LARGE_BYTES)
+  assert.deepEqual(hinted.toSorted(), large.toSorted())
+})
+
+test('the first script does not wait for React and the components', () => {
+  const [first = ''] = shell.filter((name) => name.startsWith('start-') && name.endsWith('.js'))
+  const script = readFileSync(new URL(first, build), 'utf8')
+  const imported = [...script.matchAll(/(?:^|;)import(?:[^(;]*from)?"\.\/([^"]+)"/gm)].map(
+    ([, name = '']) => name,
+  )
+  const bytes = imported.reduce((sum, name) => sum + compressed(name), compressed(first))
+  assert.ok(bytes < START_BYTES_MAX, `${first} loads ${bytes} bytes first`)
 })
 
 test('the page has no inline script or style', () => {

@@ -336,7 +336,7 @@ consoleSuite(
       await page.setViewportSize({ width: 1280, height: 800 })
       // By keyboard, and after a reload.
       const pushed = table.getByRole('columnheader', { name: 'Last push' })
-      await pushed.focus()
+      await pushed.getByRole('button').focus()
       await page.keyboard.press('Enter')
       await assertOrder('app', 'big', 'tiny')
       await page.keyboard.press('Enter')

@@ -1,17 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
-
-/** What a page shows, in the query of its address: tab, filters, order. All values are texts. */
-export type AddressState = Readonly<Partial<Record<string, string>>>
-
-export const readAddressState = (query: string): AddressState =>
-  Object.fromEntries(new URLSearchParams(query))
-
-export function writeAddressState(state: Readonly<Record<string, unknown>>): string {
-  const set = Object.entries(state).filter(([, value]) => value !== undefined && value !== '')
-  const query = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()
-  return query === '' ? '' : `?${query}`
-}
+import type { AddressState } from './address-query.ts'
 
 /**
  * Returns the state in the address, and a function that changes parts of it: an empty text removes a part. A change replaces the entry in

@@ -1,4 +1,3 @@
-import './root-address.ts'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -6,8 +5,6 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/query-client.ts'
 import { applyColorScheme, storedColorScheme } from './frame/color-scheme.ts'
 import { router } from './router.tsx'
-import 'virtual:tokens.css'
-import './styles/console.css'
 
 applyColorScheme(storedColorScheme())
 const root = document.getElementById('root')

@@ -1180,7 +1180,8 @@ export interface Services {
      * Copies an image to a repo: a tag or a digest, an index with all of its platforms, and optionally its
      * signatures, SBOMs and attestations. The destination has the result of a push: its policy, the quotas of its
      * organization and the limits of a push apply, and the source is read as by a pull, with its policies. An
-     * image that exists already is not changed, so an interrupted copy can be repeated.
+     * image that exists already is not changed, so an interrupted copy can be repeated. A copy that exceeds a quota
+     * fails with RESOURCE_EXHAUSTED before anything is written.
      *
      * Also requires the capabilities of a pull in the source (`manifest.list` and `repo.blobs.get`, and
      * `referrers.list` with `include_referrers`), and for a tag `tag.create`, and `tag.update` if it is moved.

@@ -1285,7 +1285,11 @@ export interface CopyImageRequest {
   readonly sourceUid: string
   /** Tag of the image in the source, or digest of a manifest as `algorithm:hex`. */
   readonly reference: string
-  /** Tag of the image at the destination. Empty copies the image without a tag. */
+  /**
+   * Tag of the image at the destination. Empty copies the image without a tag. If `reference` is a tag, the tag
+   * that is created or moved gets its `deprecated` and `bundles`; one that points to the image already keeps its
+   * own.
+   */
   readonly tag?: string | undefined
   /**
    * Whether to copy what refers to the image as well: signatures, SBOMs, attestations and other artifacts, also

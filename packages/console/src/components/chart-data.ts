@@ -47,7 +47,7 @@ const formats = {
   },
   month: {
     title: 'Month',
-    short: formatOf({ month: 'short' }),
+    short: formatOf({ month: 'short', year: 'numeric' }),
     long: formatOf({ month: 'long', year: 'numeric' }),
   },
 } as const

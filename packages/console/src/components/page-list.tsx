@@ -6,52 +6,22 @@ import {
   type UseInfiniteQueryOptions,
   useInfiniteQuery,
 } from '@tanstack/react-query'
-import { Check } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
-import {
-  Button,
-  Cell,
-  Checkbox,
-  Column,
-  Row,
-  type Selection,
-  type SortDescriptor,
-  Table,
-  TableBody,
-  TableHeader,
-} from 'react-aria-components'
+import { Button } from 'react-aria-components'
 import type { Page } from '../api/queries/pages.ts'
 import { hasStatus, messageOf } from '../api/query-client.ts'
 import { NoPermission } from './no-permission.tsx'
+import { type ListOrder, type ListSelection, type PlainColumn, PlainTable } from './plain-table.tsx'
 import { Problem } from './problem.tsx'
 import { formatNumber } from './quantity.tsx'
 
 /** A list that is read page by page, as a table. */
 
-export interface ColumnOf<T> {
-  readonly id: string
-  readonly title: string
-  /** Sort key of the API, if the list can be sorted by this column. */
-  readonly sortKey?: string
-  cell(item: T): ReactNode
-}
-
-/** The order of a list, as the API has it: `name` or `created_at desc`. */
-export interface ListOrder {
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-export interface ListSelection {
-  readonly keys: ReadonlySet<string>
-  readonly onChange: (keys: ReadonlySet<string>) => void
-}
-
 interface PageListProps<T, K extends QueryKey> {
   readonly label: string
   readonly query: UseInfiniteQueryOptions<Page<T>, DefaultError, InfiniteData<Page<T>>, K, string>
   /** The first column has the name of the item. */
-  readonly columns: readonly ColumnOf<T>[]
+  readonly columns: readonly PlainColumn<T>[]
   /** What to do if there is nothing yet. */
   readonly empty: ReactNode
   /** Which permission the user lacks to read the list. */
@@ -109,46 +79,15 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
         <div className="empty">{empty}</div>
       ) : (
         <>
-          <div className="scroll" aria-busy={isPlaceholderData}>
-            <Table
-              aria-label={label}
-              className="table"
-              {...(order !== undefined && sortingOf({ ...order, onChange: sort }, columns))}
-              {...(selection !== undefined && selectionOf(selection, items.map(keyOf)))}
-            >
-              <TableHeader>
-                {selection !== undefined && (
-                  <Column className="select-cell">
-                    <SelectBox />
-                  </Column>
-                )}
-                {columns.map(({ id, title, sortKey }, at) => (
-                  <Column
-                    key={id}
-                    id={id}
-                    isRowHeader={at === 0}
-                    allowsSorting={order !== undefined && sortKey !== undefined}
-                  >
-                    {title}
-                  </Column>
-                ))}
-              </TableHeader>
-              <TableBody>
-                {items.map((item) => (
-                  <Row key={keyOf(item)} id={keyOf(item)}>
-                    {selection !== undefined && (
-                      <Cell className="select-cell">
-                        <SelectBox />
-                      </Cell>
-                    )}
-                    {columns.map(({ id, cell }) => (
-                      <Cell key={id}>{cell(item)}</Cell>
-                    ))}
-                  </Row>
-                ))}
-              </TableBody>
-            </Table>
-          </div>
+          <PlainTable
+            label={label}
+            columns={columns}
+            items={items}
+            keyOf={keyOf}
+            order={order && { ...order, onChange: sort }}
+            selection={selection}
+            isBusy={isPlaceholderData}
+          />
           <div className="more">
             <span className="muted" role="status">
               {formatNumber(items.length)}{' '}
@@ -168,41 +107,4 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
       )}
     </>
   )
-}
-
-function SelectBox() {
-  return (
-    <Checkbox slot="selection" className="checkbox">
-      <span className="checkbox-box" aria-hidden>
-        <Check size={14} />
-      </span>
-    </Checkbox>
-  )
-}
-
-function sortingOf<T>({ value, onChange }: ListOrder, columns: readonly ColumnOf<T>[]) {
-  const [key, direction] = value.split(' ')
-  const column = columns.find(({ sortKey }) => sortKey === key)
-  return {
-    ...(column !== undefined && {
-      sortDescriptor: {
-        column: column.id,
-        direction: direction === 'desc' ? ('descending' as const) : ('ascending' as const),
-      },
-    }),
-    onSortChange: (next: SortDescriptor) => {
-      const sortKey = columns.find(({ id }) => id === next.column)?.sortKey ?? ''
-      onChange(next.direction === 'descending' ? `${sortKey} desc` : sortKey)
-    },
-  }
-}
-
-/** Only rows that are shown can be selected. */
-function selectionOf({ keys, onChange }: ListSelection, shown: readonly string[]) {
-  return {
-    selectionMode: 'multiple' as const,
-    selectedKeys: keys,
-    onSelectionChange: (selected: Selection) =>
-      onChange(new Set(selected === 'all' ? shown : [...selected].map(String))),
-  }
 }

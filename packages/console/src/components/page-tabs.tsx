@@ -1,6 +1,7 @@
 import { useLocation } from '@tanstack/react-router'
 import type { ComponentType, ReactNode } from 'react'
-import { type AddressState, useAddressState, writeAddressState } from '../address-state.ts'
+import { type AddressState, writeAddressState } from '../address-query.ts'
+import { useAddressState } from '../address-state.ts'
 import type { LazyPart } from './lazy-part.tsx'
 import { Tabs } from './tabs.tsx'
 

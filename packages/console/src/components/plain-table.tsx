@@ -1,44 +1,210 @@
-import type { ReactNode } from 'react'
-import { Cell, Column, Row, Table, TableBody, TableHeader } from 'react-aria-components'
+import { Check } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
+import { moveInGrid } from './grid-keys.ts'
+
+/**
+ * Tables by the pattern of WAI-ARIA for grids: one tab stop, arrow keys move between rows and cells.
+ *
+ * Not the table of React Aria, which is rendered twice: for its collection, and for the page (ADR 41).
+ */
 
 export interface PlainColumn<T> {
   readonly id: string
   readonly title: string
+  /** Sort key of the API, if the list can be sorted by this column. */
+  readonly sortKey?: string
   cell(item: T, index: number): ReactNode
 }
 
-/** A table of what the page has already. The first column names the row. */
-export function PlainTable<T>({
-  label,
-  columns,
-  items,
-  keyOf,
-}: {
+/** The order of a list, as the API has it: `name` or `created_at desc`. */
+export interface ListOrder {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+export interface ListSelection {
+  readonly keys: ReadonlySet<string>
+  readonly onChange: (keys: ReadonlySet<string>) => void
+}
+
+interface PlainTableProps<T> {
   readonly label: string
+  /** The first column names the row. */
   readonly columns: readonly PlainColumn<T>[]
   readonly items: readonly T[]
+  readonly order?: ListOrder | undefined
+  /** Rows that the user selected, for actions on several. */
+  readonly selection?: ListSelection | undefined
+  /** Other rows are being read. */
+  readonly isBusy?: boolean
   keyOf(item: T, index: number): string
-}) {
+}
+
+/** A table of what the page has already. */
+export function PlainTable<T>(props: PlainTableProps<T>) {
+  const { label, columns, items, order, selection, isBusy = false, keyOf } = props
+  const [active, setActive] = useState('')
+  const keys = items.map(keyOf)
+  const stop = keys.includes(active) ? active : keys[0]
   return (
-    <div className="scroll">
-      <Table aria-label={label} className="table">
-        <TableHeader>
-          {columns.map(({ id, title }, at) => (
-            <Column key={id} id={id} isRowHeader={at === 0}>
-              {title}
-            </Column>
-          ))}
-        </TableHeader>
-        <TableBody>
-          {items.map((item, index) => (
-            <Row key={keyOf(item, index)} id={keyOf(item, index)}>
-              {columns.map(({ id, cell }) => (
-                <Cell key={id}>{cell(item, index)}</Cell>
-              ))}
-            </Row>
-          ))}
-        </TableBody>
-      </Table>
+    <div className="scroll" aria-busy={isBusy}>
+      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table */}
+      <table role="grid" aria-label={label} className="table" tabIndex={-1} onKeyDown={moveInGrid}>
+        <thead>
+          <tr>
+            {selection !== undefined && (
+              <th scope="col" className="select-cell">
+                <SelectAll selection={selection} shown={keys} />
+              </th>
+            )}
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} order={order} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item, index) => {
+            const key = keys[index] ?? ''
+            return (
+              <TableRow
+                key={key}
+                rowKey={key}
+                isStop={key === stop}
+                onFocus={setActive}
+                selection={selection}
+                cells={columns.map((column) => [column.id, column.cell(item, index)])}
+              />
+            )
+          })}
+        </tbody>
+      </table>
     </div>
   )
+}
+
+interface HeaderCellProps<T> {
+  readonly column: PlainColumn<T>
+  readonly order: ListOrder | undefined
+}
+
+function HeaderCell<T>({ column: { title, sortKey }, order }: HeaderCellProps<T>) {
+  if (order === undefined || sortKey === undefined) return <th scope="col">{title}</th>
+  const [key, direction = 'asc'] = order.value.split(' ')
+  const isSorted = key === sortKey
+  const isDescending = isSorted && direction === 'desc'
+  return (
+    <th scope="col" aria-sort={!isSorted ? 'none' : isDescending ? 'descending' : 'ascending'}>
+      <button
+        type="button"
+        className="sort"
+        onClick={() => order.onChange(isSorted && !isDescending ? `${sortKey} desc` : sortKey)}
+      >
+        {title}
+      </button>
+    </th>
+  )
+}
+
+interface TableRowProps {
+  readonly rowKey: string
+  /** The tab stop of the table. */
+  readonly isStop: boolean
+  readonly onFocus: (key: string) => void
+  readonly selection: ListSelection | undefined
+  readonly cells: readonly (readonly [column: string, content: ReactNode])[]
+}
+
+function TableRow({ rowKey, isStop, onFocus, selection, cells }: TableRowProps) {
+  const name = useId()
+  const isSelected = selection?.keys.has(rowKey) === true
+  return (
+    <tr
+      aria-labelledby={name}
+      tabIndex={isStop ? 0 : -1}
+      onFocus={() => onFocus(rowKey)}
+      {...(selection !== undefined && { 'aria-selected': isSelected })}
+    >
+      {selection !== undefined && (
+        <td tabIndex={-1} className="select-cell">
+          <SelectBox
+            label="Select"
+            labelledBy={name}
+            isSelected={isSelected}
+            onChange={(selected) => selection.onChange(changed(selection.keys, [rowKey], selected))}
+          />
+        </td>
+      )}
+      {cells.map(([column, content], at) =>
+        at === 0 ? (
+          <th key={column} scope="row" id={name} tabIndex={-1}>
+            {content}
+          </th>
+        ) : (
+          <td key={column} tabIndex={-1}>
+            {content}
+          </td>
+        ),
+      )}
+    </tr>
+  )
+}
+
+/** Only rows that are shown can be selected. */
+function SelectAll({
+  selection: { keys, onChange },
+  shown,
+}: {
+  readonly selection: ListSelection
+  readonly shown: readonly string[]
+}) {
+  const selected = shown.filter((key) => keys.has(key)).length
+  return (
+    <SelectBox
+      label="Select all"
+      isSelected={selected > 0 && selected === shown.length}
+      isPartly={selected > 0 && selected < shown.length}
+      onChange={(all) => onChange(changed(keys, shown, all))}
+    />
+  )
+}
+
+interface SelectBoxProps {
+  readonly label: string
+  /** Id of the element that names the row. */
+  readonly labelledBy?: string
+  readonly isSelected: boolean
+  /** Some of the rows are selected. */
+  readonly isPartly?: boolean
+  readonly onChange: (isSelected: boolean) => void
+}
+
+function SelectBox({ label, labelledBy, isSelected, isPartly = false, onChange }: SelectBoxProps) {
+  const id = useId()
+  return (
+    <label className="checkbox" data-selected={isSelected || isPartly || undefined}>
+      <input
+        ref={(box) => {
+          if (box !== null) box.indeterminate = isPartly
+        }}
+        id={id}
+        type="checkbox"
+        className="unseen"
+        aria-label={label}
+        {...(labelledBy !== undefined && { 'aria-labelledby': `${id} ${labelledBy}` })}
+        checked={isSelected}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <span className="checkbox-box" aria-hidden>
+        <Check size={14} />
+      </span>
+    </label>
+  )
+}
+
+function changed(keys: ReadonlySet<string>, rows: readonly string[], selected: boolean): Set<string> {
+  const next = new Set(keys)
+  for (const key of rows)
+    if (selected) next.add(key)
+    else next.delete(key)
+  return next
 }

@@ -1,4 +1,4 @@
-import { Label, ProgressBar } from 'react-aria-components'
+import { useId } from 'react'
 import { formatNumber } from './quantity.tsx'
 
 interface ProgressProps {
@@ -12,21 +12,17 @@ interface ProgressProps {
 
 /** How far long work is. */
 export function Progress({ label, done, total, unit = '' }: ProgressProps) {
+  const id = useId()
   const isKnown = done !== undefined && total !== undefined && total > 0
   const text =
     done === undefined ? '' : `${formatNumber(done)}${isKnown ? ` of ${formatNumber(total)}` : ''} ${unit}`
   return (
-    <ProgressBar
-      className="progress"
-      isIndeterminate={!isKnown}
-      {...(isKnown && { value: done, maxValue: total })}
-      valueLabel={text}
-    >
+    <div className="progress">
       <div className="progress-text">
-        <Label>{label}</Label>
+        <label htmlFor={id}>{label}</label>
         <span className="muted">{text}</span>
       </div>
-      <progress aria-hidden {...(isKnown && { value: done, max: total })} />
-    </ProgressBar>
+      <progress id={id} aria-valuetext={text} {...(isKnown && { value: done, max: total })} />
+    </div>
   )
 }

@@ -1,7 +1,7 @@
 import type { Resource, ResourceKind } from '@berth/client'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { writeAddressState } from '../address-state.ts'
+import { writeAddressState } from '../address-query.ts'
 import { organizationOf } from '../api/queries/groups.ts'
 
 /** What resources are called, and where their pages are. */

@@ -3,7 +3,7 @@ import type { RunFilter } from '../api/queries/runs.ts'
 import { session } from '../api/session.ts'
 import { Badge, type Tone } from './badge.tsx'
 import { DayFilter, FilterBar, SelectFilter } from './filter-bar.tsx'
-import type { ColumnOf } from './page-list.tsx'
+import type { PlainColumn } from './plain-table.tsx'
 import { Time } from './time.tsx'
 
 /** Runs of background work, as lists show them. */
@@ -43,7 +43,7 @@ function durationText({ startTime, endTime }: Run): string {
 }
 
 /** The columns of all runs. `result`: what a run did. */
-export function runColumns<R extends Run>(result: (run: R) => string): readonly ColumnOf<R>[] {
+export function runColumns<R extends Run>(result: (run: R) => string): readonly PlainColumn<R>[] {
   return [
     { id: 'started', title: 'Started', cell: ({ startTime }) => <Time value={startTime} /> },
     {

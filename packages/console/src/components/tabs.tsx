@@ -39,7 +39,13 @@ export function Tabs({ label, tabs, selected, onSelect, panelClass, children }: 
   const base = useId()
   const list = useRef<HTMLDivElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is open
-  useEffect(() => scrollIntoList(list.current), [selected])
+  useEffect(() => {
+    if (list.current === null) return
+    // Called when the list has its first layout, and its next ones: an effect would compute a layout of its own.
+    const observer = new ResizeObserver(() => scrollIntoList(list.current))
+    observer.observe(list.current)
+    return () => observer.disconnect()
+  }, [selected])
   const open = ({ id, href }: TabItem) => {
     if (id === selected) return
     if (href === undefined) onSelect?.(id)

@@ -1,5 +1,5 @@
 import type { Resource } from '@berth/client'
-import { writeAddressState } from '../address-state.ts'
+import { writeAddressState } from '../address-query.ts'
 
 /** The pages and actions that the search offers besides resources. */
 

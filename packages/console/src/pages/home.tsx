@@ -4,9 +4,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { useAccess } from '../api/access.ts'
 import { foldersQuery, whoAmI } from '../api/queries/groups.ts'
-import { activityQuery, receivedInvitesQuery } from '../api/queries/home.ts'
 import { resourcesQuery } from '../api/queries/resources.ts'
-import { queryClient } from '../api/query-client.ts'
 import { ActionButton } from '../components/action-button.tsx'
 import { Equivalent } from '../components/copy.tsx'
 import { PageList } from '../components/page-list.tsx'
@@ -17,12 +15,6 @@ import { CreateFolderDialog } from './folder/folder-dialogs.tsx'
 import { HomeActivity } from './home-activity.tsx'
 import { FirstSteps } from './home-steps.tsx'
 import { ReceivedInvites } from './received-invites.tsx'
-
-export const preload = (): readonly Promise<void>[] => {
-  // The page does not wait for it: it is below the organizations, and takes six requests.
-  void queryClient.prefetchQuery(activityQuery)
-  return [queryClient.prefetchQuery(receivedInvitesQuery)]
-}
 
 /** The organizations of the user, what happened in them, and what to do first. */
 export function HomePage() {

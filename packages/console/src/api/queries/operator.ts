@@ -1,6 +1,6 @@
 import type { StorageRun } from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { api } from '../client.ts'
 import { PAGE_SIZE, paged } from './pages.ts'
 

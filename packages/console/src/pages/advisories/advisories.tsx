@@ -4,13 +4,15 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { Button } from 'react-aria-components'
-import { type AddressState, useAddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
+import { useAddressState } from '../../address-state.ts'
 import { advisoriesQuery, groupPathsQuery } from '../../api/queries/advisories.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
 import {
@@ -99,7 +101,7 @@ function useGroupPaths(
 
 const GROUPS_MAX = 200
 
-const columnsOf = (paths: ReadonlyMap<string, string>): readonly ColumnOf<Advisory>[] => [
+const columnsOf = (paths: ReadonlyMap<string, string>): readonly PlainColumn<Advisory>[] => [
   {
     id: 'advisory',
     title: 'Advisory',

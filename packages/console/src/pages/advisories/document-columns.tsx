@@ -1,5 +1,5 @@
 import type { AdvisorySource } from '@berth/client'
-import type { ColumnOf } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
 
@@ -13,7 +13,7 @@ export const formatNames: Readonly<Record<string, string>> = {
   epss: 'EPSS catalog',
 }
 
-export const documentColumns: readonly ColumnOf<AdvisorySource>[] = [
+export const documentColumns: readonly PlainColumn<AdvisorySource>[] = [
   {
     id: 'id',
     title: 'Document',

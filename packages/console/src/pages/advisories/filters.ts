@@ -4,7 +4,7 @@ import {
   states,
 } from '@berth/advisory-formats/history/advisory-states.ts'
 import type { ListAdvisoriesRequest, ReviewState } from '@berth/client'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { quoted, sortOf } from '../../components/copy.tsx'
 import type { Choice } from '../../components/field.tsx'
 import { stateTexts } from './states.tsx'

@@ -1,5 +1,5 @@
 import type { ListAuditEventsRequest } from '@berth/client'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { quoted } from '../../components/copy.tsx'
 
 /** The filters of the audit log: in the address, in requests, and in the command. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { whoAmI } from '../../api/queries/groups.ts'
 import { Title } from '../../components/title.tsx'
 import { Events, preloadEvents } from './events.tsx'

@@ -1,5 +1,6 @@
 import type { Finding, FindingSeverity, FindingState } from '@berth/client'
 import { Link } from '@tanstack/react-router'
+import { decoded } from '../../address-query.ts'
 import { Badge, type Tone } from '../../components/badge.tsx'
 import { severityName, toneOfSeverity } from '../../components/severity.ts'
 
@@ -131,14 +132,6 @@ export function FindingPackage({ finding: { purl, version } }: { readonly findin
       <bdi className="second">{version === '' ? 'version unknown' : version}</bdi>
     </>
   )
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 export function FixedVersion({ finding: { state, fixedVersion } }: { readonly finding: Finding }) {

@@ -15,7 +15,8 @@ import { shortDigest } from '../../components/digest.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
 import { ContentsFacts } from './contents-facts.tsx'
 import type { ImageTabProps } from './image-tab.ts'
@@ -128,7 +129,7 @@ function commandOf(
 
 const unknown = <span className="muted">unknown</span>
 
-const columns: readonly ColumnOf<ImagePackage>[] = [
+const columns: readonly PlainColumn<ImagePackage>[] = [
   {
     id: 'name',
     title: 'Package',

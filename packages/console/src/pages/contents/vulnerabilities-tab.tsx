@@ -14,7 +14,8 @@ import { CweFilter, cweOf } from '../../components/cwe-filter.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { severities, severityChoices } from '../../components/severity.ts'
@@ -222,7 +223,7 @@ function emptyText(summary: ListImageFindingsResponse): string {
   return `No advisory of the organization is about a package of this image${others}.`
 }
 
-const columns: readonly ColumnOf<Finding>[] = [
+const columns: readonly PlainColumn<Finding>[] = [
   { id: 'id', title: 'Vulnerability', cell: (finding) => <FindingId finding={finding} /> },
   {
     id: 'severity',
@@ -249,7 +250,7 @@ const columns: readonly ColumnOf<Finding>[] = [
 ]
 
 /** The tags of the repository that have a vulnerability, and those in which it is fixed. */
-const tagsColumn = (onShow: (vulnerability: string) => void): ColumnOf<Finding> => ({
+const tagsColumn = (onShow: (vulnerability: string) => void): PlainColumn<Finding> => ({
   id: 'tags',
   title: 'In tags',
   cell: ({ vulnerability }) => (

@@ -5,7 +5,7 @@ import {
   platformRule,
   platforms,
 } from '@berth/workloads/platforms.ts'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { quoted } from '../../components/copy.tsx'
 import { type CustomRule, customRule, defaultExpiry } from '../identities/rule.ts'
 

@@ -1,12 +1,8 @@
 import type { Group } from '@berth/client'
 import { useParams } from '@tanstack/react-router'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
-import { identitiesQuery } from '../../api/queries/iam/identities.ts'
-import { membersQuery } from '../../api/queries/iam/members.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
-import { repoSummariesQuery } from '../../api/queries/registry/manifests.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
@@ -54,22 +50,8 @@ const tabs: TabParts<FolderTabProps> = [
   ['settings', 'Settings', lazyPart(async () => (await import('./settings.tsx')).Settings)],
 ]
 
-/** The lists of tabs without filters. */
-const firstLists: Readonly<Record<string, (uid: string) => Promise<void>>> = {
-  repositories: (uid) =>
-    queryClient.prefetchInfiniteQuery(
-      repoSummariesQuery(uid, { namePrefix: '', isBelow: false, orderBy: 'name' }),
-    ),
-  people: (uid) => queryClient.prefetchInfiniteQuery(membersQuery(uid, { query: '', kind: '', from: '' })),
-  identities: (uid) =>
-    queryClient.prefetchInfiniteQuery(identitiesQuery(uid, { kind: '', name: '', order: 'name' })),
-}
-
-export function preload(uid: string, state: AddressState): readonly Promise<void>[] {
-  const { tab = '', ...filters } = state
-  const list = Object.keys(filters).length === 0 ? firstLists[tab]?.(uid) : undefined
-  return [...preloadTab(tabs, state), ...(list === undefined ? [] : [list])]
-}
+export const preload = (_uid: string, state: AddressState): readonly Promise<void>[] =>
+  preloadTab(tabs, state)
 
 function Folder({ folder }: { readonly folder: Versioned<Group> }) {
   const { uid, name, description, status } = folder.value

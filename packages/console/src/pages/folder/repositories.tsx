@@ -8,7 +8,8 @@ import { Badge } from '../../components/badge.tsx'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted, sortOf } from '../../components/copy.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Bytes, formatNumber } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
 import { RepoFindings } from '../contents/findings-cells.tsx'
@@ -89,7 +90,7 @@ const sortNames: Readonly<Record<string, string>> = {
 const count = (value: string | undefined) =>
   value === undefined ? <span className="muted">no permission</span> : formatNumber(value)
 
-const columnsOf = (folder: string): readonly ColumnOf<ListedRepo>[] => [
+const columnsOf = (folder: string): readonly PlainColumn<ListedRepo>[] => [
   {
     id: 'name',
     title: 'Name',

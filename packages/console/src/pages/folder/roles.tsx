@@ -9,7 +9,8 @@ import { queryClient } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
 import { CreateRoleDialog } from '../roles/role-dialogs.tsx'
 import type { FolderTabProps } from './folder.tsx'
@@ -72,7 +73,7 @@ const managedRolesPage = paged(['roles', 'managed-page'], async () => ({
 function columnsOf(
   folder: string,
   uses: ReadonlyMap<string, RoleUse> | undefined,
-): readonly ColumnOf<Role>[] {
+): readonly PlainColumn<Role>[] {
   const count = (role: Role, of: 'users' | 'workloads') =>
     uses === undefined ? '' : formatNumber(uses.get(role.uid)?.[of] ?? 0)
   return [

@@ -1,13 +1,14 @@
 import type { ExchangeCondition, ExplainExchangeResponse, Identity } from '@berth/client'
 import { CircleCheck, CircleHelp, CircleX } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
-import { Button, Cell, Column, Form, Row, Table, TableBody, TableHeader } from 'react-aria-components'
+import { Button, Form } from 'react-aria-components'
 import { api } from '../../api/client.ts'
 import { messageOf, violationOf } from '../../api/query-client.ts'
 import { session } from '../../api/session.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { FileDrop } from '../../components/drop-zone.tsx'
 import { SelectField, TextAreaField } from '../../components/field.tsx'
+import { PlainTable } from '../../components/plain-table.tsx'
 
 const FILE_BYTES_MAX = 65_536
 
@@ -106,33 +107,26 @@ function Result({ result }: { readonly result: ExplainExchangeResponse }) {
           ? 'The token is accepted: an exchange would succeed now.'
           : 'The token is not accepted. The list ends with the first condition that is not met.'}
       </p>
-      <div className="scroll note">
-        <Table aria-label="Conditions" className="table">
-          <TableHeader>
-            <Column isRowHeader>Condition</Column>
-            <Column>Result</Column>
-            <Column>Expected</Column>
-            <Column>In the token</Column>
-          </TableHeader>
-          <TableBody>
-            {result.conditions.map((condition) => (
-              <Row key={condition.name}>
-                <Cell>{titleOf(condition.name)}</Cell>
-                <Cell>
-                  <Outcome outcome={condition.outcome} />
-                </Cell>
-                <Cell>
-                  <code>{condition.expected}</code>
-                  {condition.hint !== '' && <span className="second">{condition.hint}</span>}
-                </Cell>
-                <Cell>
-                  <code>{condition.actual}</code>
-                </Cell>
-              </Row>
-            ))}
-          </TableBody>
-        </Table>
-      </div>
+      <PlainTable
+        label="Conditions"
+        items={result.conditions}
+        keyOf={({ name }) => name}
+        columns={[
+          { id: 'condition', title: 'Condition', cell: ({ name }) => titleOf(name) },
+          { id: 'result', title: 'Result', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+          {
+            id: 'expected',
+            title: 'Expected',
+            cell: ({ expected, hint }) => (
+              <>
+                <code>{expected}</code>
+                {hint !== '' && <span className="second">{hint}</span>}
+              </>
+            ),
+          },
+          { id: 'actual', title: 'In the token', cell: ({ actual }) => <code>{actual}</code> },
+        ]}
+      />
     </section>
   )
 }

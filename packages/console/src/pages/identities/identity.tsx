@@ -8,7 +8,6 @@ import { useAccess } from '../../api/access.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import { identityQuery } from '../../api/queries/iam/identities.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -34,10 +33,6 @@ const kindNames = {
   service_principal: 'Service of the platform',
   user: 'User',
 } as const
-
-export const preload = (uid: string): readonly Promise<void>[] => [
-  queryClient.prefetchQuery(identityQuery(uid)),
-]
 
 /** An identity: who can assume it, its roles, how to use it, and why a token is not accepted. */
 export function IdentityPage() {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { useAccess } from '../../api/access.ts'
 import { whoAmI } from '../../api/queries/groups.ts'
 import { lazyPart } from '../../components/lazy-part.tsx'
@@ -40,7 +40,7 @@ export function OperatorPage() {
       {missing !== undefined ? (
         <NoPermission
           label="The installation"
-          reason={`${missing}, which berth admin operators add grants`}
+          reason={`${missing}. Someone with access to the server grants it with: berth admin operators add`}
         />
       ) : data === undefined ? (
         <p className="muted" role="status">

@@ -8,7 +8,8 @@ import { folderPathOf } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { DayFilter, FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import {
   dayOf,
   dayText,
@@ -86,7 +87,7 @@ export function Decisions({ uid, path, isRepo }: PullPolicyProps) {
   )
 }
 
-const columnsOf = (repo: string): readonly ColumnOf<Decision>[] => [
+const columnsOf = (repo: string): readonly PlainColumn<Decision>[] => [
   {
     id: 'policy',
     title: 'Policy',

@@ -6,7 +6,8 @@ import { manifestsQuery } from '../../api/queries/registry/manifests.ts'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Bytes } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
 import { manifestName } from '../manifests/manifest-types.ts'
@@ -91,7 +92,7 @@ function commandOf(
   return `berth images manifests list ${quoted(path)}${options.join('')}`
 }
 
-const columnsOf = (repo: string): readonly ColumnOf<Manifest>[] => [
+const columnsOf = (repo: string): readonly PlainColumn<Manifest>[] => [
   {
     id: 'digest',
     title: 'Digest',

@@ -10,7 +10,8 @@ import {
 import { Badge } from '../../components/badge.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { CheckboxField } from '../../components/field.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
 
@@ -81,7 +82,7 @@ function reasonText({ rule, reason }: RetentionVerdict): string {
   return rule > 0 ? `Kept by rule ${rule}` : sentence(reason)
 }
 
-export const verdictColumns = (repo: string): readonly ColumnOf<RetentionVerdict>[] => [
+export const verdictColumns = (repo: string): readonly PlainColumn<RetentionVerdict>[] => [
   {
     id: 'name',
     title: 'Tag or manifest',

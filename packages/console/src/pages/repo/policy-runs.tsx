@@ -8,7 +8,7 @@ import { type NamedRun, retentionRunsQuery } from '../../api/queries/runs.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { Command } from '../../components/copy.tsx'
+import { Command, quoted } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
@@ -21,10 +21,12 @@ import { previewCounts } from './policy-preview.tsx'
 
 interface RetentionRunsProps {
   readonly repo: string
+  /** As the command line has it. */
+  readonly path: string
   readonly policy: RepoPolicy
 }
 
-export function RetentionRuns({ repo, policy }: RetentionRunsProps) {
+export function RetentionRuns({ repo, path, policy }: RetentionRunsProps) {
   const queries = useQueryClient()
   const access = useAccess()
   const [isConfirming, setConfirming] = useState(false)
@@ -71,7 +73,7 @@ export function RetentionRuns({ repo, policy }: RetentionRunsProps) {
           ],
         ]}
       />
-      <RunList repo={repo} />
+      <RunList repo={repo} path={path} />
       {isConfirming && (
         <RunDialog
           repo={repo}
@@ -87,7 +89,7 @@ export function RetentionRuns({ repo, policy }: RetentionRunsProps) {
   )
 }
 
-function RunList({ repo }: { readonly repo: string }) {
+function RunList({ repo, path }: Pick<RetentionRunsProps, 'repo' | 'path'>) {
   const filter = useRunFilter()
   return (
     <>
@@ -102,7 +104,7 @@ function RunList({ repo }: { readonly repo: string }) {
       />
       <p className="muted">Scheduled runs that delete nothing are not recorded.</p>
       <Command
-        text={`berth images policy runs ${repo}${runOptions(filter)}`}
+        text={`berth images policy runs ${quoted(path)}${runOptions(filter)}`}
         label="the command that lists the runs"
       />
     </>
@@ -123,7 +125,7 @@ function RunResult({ run }: { readonly run: NonNullable<RepoPolicy['lastRun']> }
   return run.endTime === undefined ? `${counts} so far` : counts
 }
 
-interface RunDialogProps extends RetentionRunsProps {
+interface RunDialogProps extends Omit<RetentionRunsProps, 'path'> {
   readonly onClose: () => void
   readonly submit: () => Promise<unknown>
 }

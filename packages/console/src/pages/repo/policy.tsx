@@ -36,7 +36,7 @@ export function Policy({ repo, path }: RepoTabProps) {
       ) : (
         <ReadOnlyPolicy repo={uid} policy={data} missing={missing} />
       )}
-      <RetentionRuns repo={uid} policy={data.value} />
+      <RetentionRuns repo={uid} path={path} policy={data.value} />
       <Untagged repo={uid} path={path} />
       <Equivalent command={`berth images policy describe ${quoted(path)}`} />
     </div>

@@ -1,13 +1,12 @@
 import type { Repo } from '@berth/client'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { useAccess } from '../../api/access.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { visibilityQuery } from '../../api/queries/registry/policies.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { everyTag, tagsQuery } from '../../api/queries/registry/tags.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { Badge } from '../../components/badge.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
@@ -51,10 +50,8 @@ const tabs: TabParts<RepoTabProps> = [
   ['settings', 'Settings', lazyPart(async () => (await import('./settings.tsx')).Settings)],
 ]
 
-export const preload = (uid: string, state: AddressState): readonly Promise<void>[] => [
-  ...preloadTab(tabs, state),
-  queryClient.prefetchInfiniteQuery(tagsQuery(uid, everyTag)),
-]
+export const preload = (_uid: string, state: AddressState): readonly Promise<void>[] =>
+  preloadTab(tabs, state)
 
 function Repository({ repo }: { readonly repo: Versioned<Repo> }) {
   const { uid, name, description } = repo.value

@@ -11,7 +11,8 @@ import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest, shortDigest } from '../../components/digest.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
-import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Bytes, plural } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
 import { TagFindings } from '../contents/findings-cells.tsx'
@@ -146,7 +147,7 @@ function commandOf(path: string, filter: TagFilter): string {
   ].join(' ')
 }
 
-function columnsOf(repo: string, missing: string | undefined): readonly ColumnOf<TagDetails>[] {
+function columnsOf(repo: string, missing: string | undefined): readonly PlainColumn<TagDetails>[] {
   return [
     {
       id: 'name',

@@ -1,4 +1,4 @@
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 
 /** Kinds of resources, by the names that limits have. */
 

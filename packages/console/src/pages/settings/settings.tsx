@@ -1,10 +1,8 @@
 import type { Group } from '@berth/client'
 import { Link, useParams } from '@tanstack/react-router'
-import type { AddressState } from '../../address-state.ts'
+import type { AddressState } from '../../address-query.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
-import { TREND_DAYS, topReposQuery, usageHistoryQuery, usageQuery } from '../../api/queries/organization.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { Badge } from '../../components/badge.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
 import { PageTabs, preloadTab, type TabParts } from '../../components/page-tabs.tsx'
@@ -38,16 +36,8 @@ const tabs: TabParts<SettingsTabProps> = [
   ['danger', 'Danger zone', lazyPart(async () => (await import('./danger.tsx')).Danger)],
 ]
 
-export const preload = (uid: string, state: AddressState): readonly Promise<void>[] => [
-  ...preloadTab(tabs, state),
-  ...(Object.keys(state).length === 0
-    ? [
-        queryClient.prefetchQuery(usageQuery(uid)),
-        queryClient.prefetchQuery(usageHistoryQuery(uid, TREND_DAYS)),
-        queryClient.prefetchQuery(topReposQuery(uid, TREND_DAYS, 'pulls')),
-      ]
-    : []),
-]
+export const preload = (_uid: string, state: AddressState): readonly Promise<void>[] =>
+  preloadTab(tabs, state)
 
 function OrganizationSettings({ organization }: SettingsTabProps) {
   const { uid, name, status } = organization.value

@@ -8,7 +8,6 @@ import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { tagDetailsQuery, tagQuery } from '../../api/queries/registry/tags.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent, Id, quoted } from '../../components/copy.tsx'
@@ -30,12 +29,6 @@ import '../../styles/pages/repo.css'
 const FindingHistory = lazyPart(async () => (await import('../contents/finding-history.tsx')).FindingHistory)
 
 const CopyDialog = lazyPart(async () => (await import('../copies/copy-dialog.tsx')).CopyDialog)
-
-export const preload = (uid: string): readonly Promise<void>[] => [
-  queryClient.prefetchQuery(tagQuery(uid)),
-  queryClient.prefetchQuery(repoQuery(parentOf(uid))),
-  queryClient.prefetchQuery(tagDetailsQuery(uid)),
-]
 
 /** A tag: what it points to, and what it has pointed to. */
 export function TagPage() {

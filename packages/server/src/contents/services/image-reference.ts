@@ -49,15 +49,23 @@ export async function requireImageRow(
 
 /** Throws code 9 for an image without known contents. */
 export function requireRead(row: ManifestContentsRow): void {
-  if (row.source !== '') return
-  const { state, reason, repo } = row
+  if (row.source === '') throw contentsUnknown(row)
+}
+
+/** The error, code 9, for an image without known contents. `reason`: why it could not be read, if that is known. */
+export function contentsUnknown({
+  repo,
+  digest,
+  state,
+  reason = '',
+}: Pick<ManifestContentsRow, 'repo' | 'digest' | 'state'> & { readonly reason?: string }): Error {
   const why: Readonly<Record<string, string>> = {
     none: 'it is not an image',
-    failed: `it could not be read, because ${reason}`,
+    failed: `it could not be read${reason === '' ? '' : `, because ${reason}`}`,
   }
-  throw failedPrecondition(
+  return failedPrecondition(
     'IMAGE_NOT_READ',
-    `the contents of ${row.digest} are unknown: ${why[state] ?? 'it was not read yet; try again in some seconds'}`,
+    `the contents of ${digest} are unknown: ${why[state] ?? 'it was not read yet; try again in some seconds'}`,
     repo,
   )
 }

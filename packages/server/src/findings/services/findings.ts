@@ -19,6 +19,7 @@ import { rootOf } from '../../api/uid.ts'
 import type { Addresses } from '../../config/addresses.ts'
 import { limits } from '../../config/limits.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
+import { contentsUnknown } from '../../contents/services/image-reference.ts'
 import { readImageTags } from '../../contents/services/image-tags.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
@@ -238,8 +239,7 @@ async function readAll(db: Db, repo: string, digest: string): Promise<readonly F
   const { findingsComparedMax: max } = limits
   const { ids, state } = await requireContents(db, repo, digest)
   // Without its packages, an image would look as if all vulnerabilities of the other were fixed in it.
-  if (state !== 'read')
-    throw failedPrecondition('IMAGE_NOT_READ', `the contents of ${digest} are not known: ${state}`, repo)
+  if (state !== 'read') throw contentsUnknown({ repo, digest, state })
   const rows = await readFindings(db, rootOf(repo), ids, {}, { size: max + 1 })
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
   return rows.map(toFinding)

@@ -3,6 +3,7 @@ import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db } from '../../storage/db.ts'
+import type { RegistryUsage } from '../quota/usage.ts'
 import { listAttachedTags } from '../retention/evaluation.ts'
 
 /** What a copy of an image consists of. */
@@ -69,6 +70,50 @@ async function listContained(db: Db, repo: Uid, digest: string, seen: Set<string
   const found: string[] = []
   for (const child of children) found.push(...(await listContained(db, repo, child.digest, seen)))
   return [...found, digest]
+}
+
+/**
+ * Returns what a copy of these manifests would add to the organization of the destination: manifests that the repo does not have, and blobs
+ * that none of its repos has.
+ */
+export async function readAddition(
+  { kysely }: Db,
+  { source, repo }: { readonly source: Uid; readonly repo: Uid },
+  digests: readonly string[],
+): Promise<RegistryUsage> {
+  const there = await kysely
+    .selectFrom('manifests')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('root', '=', rootOf(repo))
+    .where('repo', '=', repo)
+    .where('digest', 'in', digests)
+    .executeTakeFirstOrThrow()
+  const blobs = await kysely
+    .selectFrom('repo_blobs as b')
+    .select(({ fn }) => fn.sum('b.size').as('bytes'))
+    .where('b.root', '=', rootOf(source))
+    .where('b.repo', '=', source)
+    .where('b.digest', 'in', (query) =>
+      query
+        .selectFrom('manifest_references as r')
+        .select('r.digest')
+        .where('r.root', '=', rootOf(source))
+        .where('r.repo', '=', source)
+        .where('r.kind', '=', 'blob')
+        .where('r.manifest', 'in', digests),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('repo_blobs as o')
+            .select('o.repo')
+            .where('o.root', '=', rootOf(repo))
+            .whereRef('o.digest', '=', 'b.digest'),
+        ),
+      ),
+    )
+    .executeTakeFirst()
+  return { manifests: digests.length - Number(there.count), bytes: Number(blobs?.bytes ?? 0) }
 }
 
 /** Returns what is attached to a manifest by tags, and what names it as its subject. */

@@ -19,17 +19,17 @@ import type { ManifestRow, RepoRow, TagRow } from '../../storage/schema/tables.t
 import { parseDigest } from '../manifests/digests.ts'
 import { dependenciesOf } from '../manifests/manifest-parser.ts'
 import { isLarge } from '../manifests/manifest-reader.ts'
-import { storeManifest } from '../manifests/store-manifest.ts'
+import { storeManifest, type TagMarks } from '../manifests/store-manifest.ts'
 import { operationCapabilities } from '../oci/access.ts'
 import type { OciServices } from '../oci/context.ts'
 import { withApiReason } from '../oci/errors.ts'
 import { retentionWarnings } from '../oci/warnings.ts'
 import { requireTagMutable } from '../policies/immutable-tags.ts'
-import { quotaWarnings } from '../quota/usage.ts'
+import { quotaWarnings, requireQuota } from '../quota/usage.ts'
 import { MANIFEST_TYPE, requireRepo } from '../resources/parent-repo.ts'
 import { checkDigest, checkTagName } from '../resources/tag-names.ts'
 import { lockTagNamed, requireTagUpdate, TAG_TYPE } from '../resources/tags.ts'
-import { type PlannedManifest, planCopy } from './copy-plan.ts'
+import { type PlannedManifest, planCopy, readAddition } from './copy-plan.ts'
 import { mountBlobs } from './mount-blobs.ts'
 
 /** Copies images between repos of the installation: blobs are mounted, and manifests are stored as by a push (ADR 81). */
@@ -65,7 +65,7 @@ async function copyImage(services: CopyServices, request: CopyImageRequest, call
   const { repo, reference, tag, overwrite } = copy
   await requireRepo(db, repo)
   const source = await requireRepo(db, copy.source)
-  const digest = await resolveReference(db, copy)
+  const { digest, marks } = await resolveReference(db, copy)
   const { image, referrers } = await planCopy(db, copy.source, digest, copy)
   const named = reference.includes(':') ? '' : reference
   await requirePullAllowed(services, source, [
@@ -74,6 +74,8 @@ async function copyImage(services: CopyServices, request: CopyImageRequest, call
   ])
   const tagged: PlannedManifest = { digest, tags: tag === '' ? [] : [tag] }
   await requireTags(db, copy, [...referrers, tagged])
+  const digests = [...new Set([...image, ...referrers].map((one) => one.digest))]
+  await requireQuota(db, rootOf(repo), () => readAddition(db, copy, digests))
 
   const counts = { copied: 0, existing: 0, mounted: 0, bytes: 0, blobsThere: 0 }
   const stored = new Set<string>()
@@ -83,7 +85,12 @@ async function copyImage(services: CopyServices, request: CopyImageRequest, call
   for (const planned of [...contents, tagged]) {
     await yieldToEventLoop()
     const isFirst = !stored.has(planned.digest)
-    const put = await putCopy(services, copy, planned, { mountsBlobs: isFirst, overwrite })
+    const put = await putCopy(services, copy, planned, {
+      mountsBlobs: isFirst,
+      overwrite,
+      // Tags that attach a referrer have no marks of their own.
+      ...(planned === tagged && marks !== undefined && { marks }),
+    })
     stored.add(planned.digest)
     tagUids = put.tagUids
     if (!isFirst) continue
@@ -161,25 +168,35 @@ function requireBoth(grants: Grants, rights: readonly Right[]): void {
   )
 }
 
-/** Returns the digest of the image. Throws code 5 if the source does not have it. */
-async function resolveReference(db: Db, { source, reference }: Copy): Promise<string> {
+/** Returns the digest of the image, and the marks of its tag. Throws code 5 if the source does not have it. */
+async function resolveReference(
+  db: Db,
+  { source, reference }: Copy,
+): Promise<{ readonly digest: string; readonly marks?: TagMarks }> {
   const inSource = db.kysely
     .selectFrom('manifests as m')
     .select('m.digest')
     .where('m.root', '=', rootOf(source))
     .where('m.repo', '=', source)
-  const byDigest = reference.includes(':')
-    ? inSource.where('m.digest', '=', reference)
-    : inSource
-        .innerJoin('tags as t', (join) =>
-          join
-            .onRef('t.root', '=', 'm.root')
-            .onRef('t.parent', '=', 'm.repo')
-            .onRef('t.digest', '=', 'm.digest'),
-        )
-        .where('t.name', '=', reference)
-  const found = await byDigest.executeTakeFirst()
-  if (found !== undefined) return found.digest
+  if (reference.includes(':')) {
+    const found = await inSource.where('m.digest', '=', reference).executeTakeFirst()
+    if (found !== undefined) return found
+  } else {
+    const found = await inSource
+      .innerJoin('tags as t', (join) =>
+        join
+          .onRef('t.root', '=', 'm.root')
+          .onRef('t.parent', '=', 'm.repo')
+          .onRef('t.digest', '=', 'm.digest'),
+      )
+      .select(['t.deprecated', 't.bundles'])
+      .where('t.name', '=', reference)
+      .executeTakeFirst()
+    if (found !== undefined) {
+      const { digest, ...marks } = found
+      return { digest, marks }
+    }
+  }
   throw notFound(MANIFEST_TYPE, reference, `the source has no image ${reference}`)
 }
 
@@ -245,7 +262,11 @@ async function putCopy(
   { store, manifests, transfers }: CopyServices,
   { source, repo, mutator }: Copy,
   { digest, tags }: PlannedManifest,
-  { mountsBlobs, overwrite }: { readonly mountsBlobs: boolean; readonly overwrite: boolean },
+  {
+    mountsBlobs,
+    overwrite,
+    marks,
+  }: { readonly mountsBlobs: boolean; readonly overwrite: boolean; readonly marks?: TagMarks },
 ) {
   const { content, media_type, size } = await requireManifest(store.db, source, digest)
   const release = isLarge(Number(size))
@@ -266,7 +287,10 @@ async function putCopy(
       store,
       mutator,
       { repo, digest, tags, content: pushed.content, checked: pushed.parsed },
-      { requireMove: (tag) => requireOverwrite(overwrite, tag) },
+      {
+        requireMove: (tag) => requireOverwrite(overwrite, tag),
+        ...(marks !== undefined && { marks }),
+      },
     )
     if (stored.isNew) transfers.countPush(repo)
     return { ...blobs, ...stored }

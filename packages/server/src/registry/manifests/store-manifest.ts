@@ -35,7 +35,14 @@ export interface StoringRules {
   readonly missingRepo?: () => Error
   /** Throws if a tag that points to another digest must not be moved. */
   readonly requireMove?: (tag: TagRow) => void
+  /** Of tags that are created or moved. Otherwise a moved tag keeps its own. */
+  readonly marks?: TagMarks
 }
+
+/** What a tag states beside its digest. */
+export type TagMarks = Pick<TagRow, 'deprecated' | 'bundles'>
+
+const NO_MARKS: TagMarks = { deprecated: 0, bundles: '[]' }
 
 export interface StoredManifest {
   /** The repo did not have the manifest. */
@@ -52,7 +59,7 @@ export function storeManifest(
   store: Store,
   mutator: Mutator,
   { repo, digest, tags, content, checked: parsed }: ManifestToStore,
-  { missingRepo, requireMove = () => undefined }: StoringRules = {},
+  { missingRepo, requireMove = () => undefined, marks }: StoringRules = {},
 ): Promise<StoredManifest> {
   const { db } = store
   return mutateBy(store, mutator, async (tx): Promise<MutationResult<StoredManifest>> => {
@@ -100,7 +107,8 @@ export function storeManifest(
     for (const name of tags) {
       await yieldToEventLoop()
       const current = await lockTagNamed(db, tx, repo, name)
-      const { deprecated = 0, bundles = '[]' } = current ?? {}
+      const isThere = current?.digest === digest
+      const { deprecated, bundles } = (isThere ? undefined : marks) ?? current ?? NO_MARKS
       const wanted = { digest, deprecated, bundles }
       const target = { repo, name, current, wanted, actor: mutator.caller.identity }
       const tag = await writeTag(store, tx, target, () => {

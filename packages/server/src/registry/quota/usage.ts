@@ -90,12 +90,39 @@ export async function countBlobLink(
   if (bytes > limit * MIB) throw storageExceeded(root, limit, bytes - size)
 }
 
-function storageExceeded(root: string, limit: number, storedBytes: number) {
-  const stored = Math.round((storedBytes / MIB) * 10) / 10
+const tenthsOfMib = (bytes: number) => Math.round((bytes / MIB) * 10) / 10
+
+/** `more`: what would be added, if it is known as a whole. */
+function storageExceeded(root: string, limit: number, storedBytes: number, more = '') {
   return quotaExceeded(
     root,
-    `organization ${root} may store ${limit} MiB of blobs (storage_mib) and stores ${stored} MiB. ${QUOTA_HINT}`,
+    `organization ${root} may store ${limit} MiB of blobs (storage_mib) and stores ${tenthsOfMib(storedBytes)} MiB${more}. ${QUOTA_HINT}`,
   )
+}
+
+function manifestsExceeded(root: string, limit: number, stored: number, more = '') {
+  return quotaExceeded(
+    root,
+    `organization ${root} may hold ${limit} manifests (manifests) and holds ${stored}${more}. ${QUOTA_HINT}`,
+  )
+}
+
+/**
+ * Throws code 8 if the quotas of an organization have no space for this. A change that takes several transactions asks before the first of
+ * them; the decisive counts are in each. `addition`: reads what would be added, only if there is a quota.
+ */
+export async function requireQuota(
+  db: Db,
+  root: string,
+  addition: () => Promise<RegistryUsage>,
+): Promise<void> {
+  const { storage_mib, manifests } = (await readLimits(db, [root])).get(root) ?? {}
+  if (storage_mib === undefined && manifests === undefined) return
+  const [used, added] = [await readUsage(db.kysely, root), await addition()]
+  if (storage_mib !== undefined && added.bytes > 0 && used.bytes + added.bytes > storage_mib * MIB)
+    throw storageExceeded(root, storage_mib, used.bytes, `; ${tenthsOfMib(added.bytes)} MiB would be added`)
+  if (manifests !== undefined && added.manifests > 0 && used.manifests + added.manifests > manifests)
+    throw manifestsExceeded(root, manifests, used.manifests, `; ${added.manifests} would be added`)
 }
 
 const QUOTA_HINT = 'Delete images, or ask the operator of this server for a higher limit'
@@ -109,11 +136,7 @@ export async function countManifest(db: Db, tx: Tx, repo: string, digest: string
   await addUsage(tx, root, partOf(digest), { manifests: 1, bytes: 0 })
   if (limit === undefined) return
   const { manifests } = await readUsage(tx, root)
-  if (manifests > limit)
-    throw quotaExceeded(
-      root,
-      `organization ${root} may hold ${limit} manifests (manifests) and holds ${manifests - 1}. ${QUOTA_HINT}`,
-    )
+  if (manifests > limit) throw manifestsExceeded(root, limit, manifests - 1)
 }
 
 /** Deletes links of a locked repo: of these digests, or all. Every link is deleted here. Returns the digests of deleted links. */

@@ -76,7 +76,11 @@ export function ScannerSnippets(props: SnippetProps) {
   return (
     <section>
       <h2>Use it in a scanner</h2>
-      <SelectField label="Scanner" choices={scanners} value={id} onChange={setId} />
+      <div className="filter-bar">
+        <div className="filter">
+          <SelectField label="Scanner" choices={scanners} value={id} onChange={setId} />
+        </div>
+      </div>
       <p className="muted note">{scanner?.note}</p>
       {scanner?.commands.map((command, at) => (
         <Command key={command} text={command} label={`command ${at + 1}`} />

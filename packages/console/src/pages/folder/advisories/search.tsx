@@ -6,7 +6,8 @@ import { usePath } from '../../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../../components/copy.tsx'
 import { CweFilter, cweOf } from '../../../components/cwe-filter.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../../components/filter-bar.tsx'
-import { type ColumnOf, PageList } from '../../../components/page-list.tsx'
+import { PageList } from '../../../components/page-list.tsx'
+import type { PlainColumn } from '../../../components/plain-table.tsx'
 import { severityChoices } from '../../../components/severity.ts'
 import { Time } from '../../../components/time.tsx'
 import { formatNames } from '../../advisories/document-columns.tsx'
@@ -85,7 +86,7 @@ export function SearchTexts({ uid, name }: FolderTabProps) {
   )
 }
 
-const columns: readonly ColumnOf<VulnerabilityRecord>[] = [
+const columns: readonly PlainColumn<VulnerabilityRecord>[] = [
   {
     id: 'vulnerability',
     title: 'Vulnerability',
