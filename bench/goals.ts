@@ -29,8 +29,8 @@ export type WorkName = (typeof workNames)[number]
 /** What a run measures that names nothing. `peers` requires programs of others, and `compare` a release. */
 export const usualWorks = workNames.filter((name) => name !== 'peers' && name !== 'compare')
 
-/** `share`: of a baseline's capacity, more is better. The others: less is better, but for rates. */
-export type Unit = 'share' | 'times' | 'ms' | 's' | 'MB' | '/s'
+/** `share`: of a baseline's capacity, more is better. The others: less is better, but for rates. `factor`: `times` with more digits. */
+export type Unit = 'share' | 'times' | 'factor' | 'ms' | 's' | 'MB' | '/s'
 
 export interface Goal {
   readonly unit: Unit

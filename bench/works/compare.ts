@@ -159,8 +159,8 @@ async function repeated(
 }
 
 function resultOf(title: string, value: number, { atMost, note }: Tolerance): Result {
-  const goal: Goal = { unit: 'times', atLeast: atMost, stretch: 1 }
-  return { work: 'compare', title: `${title}, to the release`, value, unit: 'times', goal, note }
+  const goal: Goal = { unit: 'factor', atLeast: atMost, stretch: 1 }
+  return { work: 'compare', title: `${title}, to the release`, value, unit: 'factor', goal, note }
 }
 
 /** CPU time of a start on an empty database with a warm compile cache, and the memory of the idle server. */

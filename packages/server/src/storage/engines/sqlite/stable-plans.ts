@@ -15,14 +15,14 @@ const names = /[a-z_][a-z_0-9]*/g
 
 /** Returns what turns a statement into one that is compiled once. */
 export function planStabilizer(database: Database.Database): (text: string) => string {
-  let known: { readonly schemaVersion: unknown; readonly dependent: ReadonlySet<string> } | undefined
+  let known: number | undefined
+  let dependent: ReadonlySet<string> = new Set()
   const schemaVersion = database.prepare('pragma schema_version').pluck()
   return (text) => {
     if (!reads.test(text) || patterns.test(text)) return text
-    const version = schemaVersion.get()
-    if (known?.schemaVersion !== version)
-      known = { schemaVersion: version, dependent: columnsOfPartialIndexes(database) }
-    const { dependent } = known
+    const version = schemaVersion.get() as number
+    if (known !== version) dependent = columnsOfPartialIndexes(database)
+    known = version
     if (text.match(names)?.some((name) => dependent.has(name)) === true) return text
     // `likely` is a hint without code of its own, and hides its argument.
     return text.replace(parameters, (found) => (found === '?' ? 'likely(?)' : found))
