@@ -43,7 +43,13 @@ export async function measureCompare(bench: Bench): Promise<Result[]> {
   return compareVersions(bench, currentVersion(bench), release)
 }
 
-export async function compareVersions(bench: Bench, current: Version, release: Version): Promise<Result[]> {
+/** Compares starts, and then the requests whose titles `isWanted` selects. */
+export async function compareVersions(
+  bench: Bench,
+  current: Version,
+  release: Version,
+  isWanted: (title: string) => boolean = () => true,
+): Promise<Result[]> {
   const results = await compareStarts(bench, current, release)
   const versions = [current, release]
   const served: Served[] = []
@@ -123,7 +129,7 @@ export async function compareVersions(bench: Bench, current: Version, release: V
       registryFlow('push', 4, (client) => client.pushAtOnce(newLayer())),
     ],
   ]
-  for (const [title, tolerance, loadOf] of works)
+  for (const [title, tolerance, loadOf] of works.filter(([title]) => isWanted(title)))
     results.push(
       await repeated(bench, tolerance, async () => {
         const sides = served.map(

@@ -18,7 +18,8 @@ describe('plans of SQLite', () => {
   test('hide values, except those that decide about a partial index, and patterns', () => {
     const database = new Database(':memory:')
     database.exec(`create table rows (a text, state text, n integer);
-      create index pending on rows (a) where state = 'pending' and n is not null`)
+      create index pending on rows (a)
+        WHERE state = 'pending' and n is not null`)
     const stabilize = planStabilizer(database)
     assert.equal(
       stabilize(`select '?', "a?" from rows where a >= ? and a in (?, 'it''s ?') limit ?`),

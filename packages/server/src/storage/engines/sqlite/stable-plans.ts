@@ -31,12 +31,10 @@ export function planStabilizer(database: Database.Database): (text: string) => s
 
 /** A partial index is used only if the planner sees that a value fulfils its condition. */
 function columnsOfPartialIndexes(database: Database.Database): Set<string> {
-  const indexes = database
-    .prepare("select sql from sqlite_schema where type = 'index' and sql like '%) where %'")
-    .pluck()
-    .all() as string[]
-  const conditions = indexes.map((text) => text.slice(text.toLowerCase().lastIndexOf(') where ')))
+  const indexes = database.prepare("select sql from sqlite_schema where type = 'index' and sql is not null")
+  const texts = indexes.pluck().all() as string[]
+  const conditions = texts.map((text) => /\)\s*where\b(.*)$/is.exec(text)?.[1] ?? '')
   return new Set(conditions.flatMap((text) => text.match(names) ?? []).filter((name) => !keywords.has(name)))
 }
 
-const keywords = new Set(['where', 'and', 'or', 'in', 'is', 'not', 'null'])
+const keywords = new Set(['and', 'or', 'in', 'is', 'not', 'null'])
