@@ -21,11 +21,16 @@ export const workNames = [
   'json',
   'connect',
   'workers',
+  'peers',
+  'compare',
 ] as const
 export type WorkName = (typeof workNames)[number]
 
-/** `share`: of a baseline's capacity, more is better. The others: less is better, but for rates. */
-export type Unit = 'share' | 'times' | 'ms' | 's' | 'MB' | '/s'
+/** What a run measures that names nothing. `peers` requires programs of others, and `compare` a release. */
+export const usualWorks = workNames.filter((name) => name !== 'peers' && name !== 'compare')
+
+/** `share`: of a baseline's capacity, more is better. The others: less is better, but for rates. `factor`: `times` with more digits. */
+export type Unit = 'share' | 'times' | 'factor' | 'ms' | 's' | 'MB' | '/s'
 
 export interface Goal {
   readonly unit: Unit
@@ -55,6 +60,21 @@ export const goals = {
   registry: { unit: 'share', atLeast: 1, stretch: 1.5 },
   memory: { unit: 'MB', atLeast: 150, stretch: 100 },
 } as const satisfies Record<string, Goal>
+
+/** How many times the CPU time of a release a request may take. */
+export interface Tolerance {
+  readonly atMost: number
+  readonly note?: string
+}
+
+export const tolerances = {
+  read: { atMost: 1.15 },
+  /** Mostly the kernel's, and large. */
+  copy: { atMost: 1.25, note: 'noisy: the kernel copies' },
+  write: { atMost: 1.3, note: 'noisy: waits for the disk' },
+  start: { atMost: 1.3, note: 'noisy: one sample is one start' },
+  memory: { atMost: 1.1 },
+} as const satisfies Record<string, Tolerance>
 
 export type Verdict = 'stretch' | 'reached' | 'missed' | '-'
 

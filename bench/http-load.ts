@@ -24,6 +24,7 @@ export interface HttpReply {
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LENGTH = /\r\ncontent-length: *([0-9]+)/i
+const CLOSES = /\r\nconnection: *close/i
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i
 /** No JSON has this in it, and one request is under way at a time. */
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
@@ -51,7 +52,7 @@ export function cycle(requests: readonly Buffer[]): () => Buffer {
   return () => requests[at++ % requests.length] as Buffer
 }
 
-/** One connection, one request at a time. */
+/** One connection, one request at a time. It connects again if the server closes the connection with a reply. */
 export interface HttpClient {
   send(...request: readonly Buffer[]): Promise<HttpReply>
   /** The same for an answer whose body is thrown away as it comes. */
@@ -60,11 +61,16 @@ export interface HttpClient {
 }
 
 export async function httpClient(port: number): Promise<HttpClient> {
-  const connection = await open(port)
-  const ask = (bytes: readonly Buffer[], keeps: boolean) =>
-    new Promise<HttpReply>((resolve, reject) => {
+  let connection = await open(port)
+  let closes = false
+  const ask = async (bytes: readonly Buffer[], keeps: boolean) => {
+    if (closes) connection = await open(port)
+    const reply = await new Promise<HttpReply>((resolve, reject) => {
       connection.send(bytes, { answered: resolve, failed: reject, keeps })
     })
+    closes = CLOSES.test(reply.head)
+    return reply
+  }
   return {
     send: (...bytes) => ask(bytes, true),
     skim: (...bytes) => ask(bytes, false),

@@ -9,12 +9,14 @@ import { tableOf } from './report.ts'
 import { measureAdvisories } from './works/advisories.ts'
 import { measureAws } from './works/aws.ts'
 import { measureJson } from './works/codecs.ts'
+import { isRegression, measureCompare } from './works/compare.ts'
 import { measureContents } from './works/contents.ts'
 import { measureCreate } from './works/create.ts'
 import { measureDepth } from './works/depth.ts'
 import { measureExchange } from './works/exchange.ts'
 import { measureConnect, measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
+import { measurePeers } from './works/peers.ts'
 import { measurePostgres } from './works/postgres.ts'
 import { measureRefresh } from './works/refresh.ts'
 import { measureRegistry } from './works/registry.ts'
@@ -24,7 +26,7 @@ import { measureTraced } from './works/traced.ts'
 import { measureWait } from './works/wait.ts'
 import { measureWorkers } from './works/workers.ts'
 
-/** The benchmark's command line. Exit codes: 0 measured, 1 something could not be measured, 2 wrong usage. */
+/** The benchmark's command line. Exit codes: 0 measured, 1 something could not be measured or is slower than the release, 2 wrong usage. */
 
 const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   get: measureGet,
@@ -47,6 +49,8 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   json: measureJson,
   connect: measureConnect,
   workers: measureWorkers,
+  peers: measurePeers,
+  compare: measureCompare,
 }
 
 const USAGE_EXIT_CODE = 2
@@ -89,6 +93,9 @@ async function main(args: readonly string[]): Promise<void> {
     bench.say(`\ncould not be measured: ${failures.join(', ')}`)
     process.exitCode = 1
   }
+  const regressions = results.filter((result) => result.work === 'compare' && isRegression(result))
+  for (const { title, value } of regressions) bench.say(`regression: ${title}: ${value.toFixed(2)} times`)
+  if (regressions.length > 0) process.exitCode = 1
 }
 
 function report(options: Options, results: readonly Result[]): void {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type WorkName, workNames } from './goals.ts'
+import { usualWorks, type WorkName, workNames } from './goals.ts'
 
 /** What the command line asks for. */
 export interface Options {
@@ -14,6 +14,8 @@ export interface Options {
   /** Shape of the large data set. */
   readonly shape: Shape
   readonly profile: WorkName | undefined
+  /** The release that `compare` measures beside the working tree: a tarball, a directory, or a version or commit of this repository. */
+  readonly compare: string | undefined
   /** Images of the data set of `contents`. It has 1.75 advisories for each. */
   readonly images: number
 }
@@ -25,7 +27,11 @@ export const help = `Usage: npm run bench -- [options]
 
 Measures Berth against baselines that run beside it, and prints the ratios with their goals.
 
-  --only LIST        works, separated by commas: ${workNames.join(', ')}
+  --only LIST        works, separated by commas: ${usualWorks.join(', ')}
+  --peers            measure beside Zot, Distribution and PocketBase instead. BERTH_BENCH_ZOT, BERTH_BENCH_DISTRIBUTION and
+                     BERTH_BENCH_POCKETBASE name their programs
+  --compare RELEASE  compare the package of the working tree with a release instead: its tarball, its unpacked directory, or a
+                     version or commit of this repository. Fails if it is slower
   --seconds N        seconds of load per round and side (default 3)
   --rounds N         rounds, of which the median counts (default 3)
   --quick            small data sets and short rounds: shows that it runs, not how fast
@@ -42,9 +48,10 @@ Examples:
   npm run bench -- --only get,list --rounds 5
   npm run bench -- --only pages,skip --data /var/tmp/berth-bench
   npm run bench -- --profile list
+  npm run bench -- --compare berth-0.6.0.tgz
   npm run bench -- --quick
 
-A goal that is missed does not make the command fail; something that cannot be measured does.
+A goal that is missed does not make the command fail; something that cannot be measured does, and a slower release.
 `
 
 /** A mistake on the command line; its message says which. */
@@ -58,7 +65,8 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   const quick = values.quick ?? false
   const profile = values.profile === undefined ? undefined : workOf(values.profile)
   return {
-    only: profile !== undefined ? [profile] : (values.only?.split(',').map(workOf) ?? workNames),
+    only: worksOf(values, profile),
+    compare: values.compare,
     seconds: numberOf('--seconds', values.seconds, quick ? 0.3 : 3, 0.1),
     rounds: numberOf('--rounds', values.rounds, quick ? 1 : 3, 1),
     quick,
@@ -77,6 +85,8 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         only: { type: 'string' },
+        peers: { type: 'boolean' },
+        compare: { type: 'string' },
         seconds: { type: 'string' },
         rounds: { type: 'string' },
         quick: { type: 'boolean' },
@@ -92,6 +102,22 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+function worksOf(
+  { only, peers, compare }: ReturnType<typeof parse>['values'],
+  profile: WorkName | undefined,
+): readonly WorkName[] {
+  if (profile !== undefined) return [profile]
+  const named = only?.split(',').map(workOf) ?? []
+  if (named.includes('compare') && compare === undefined)
+    throw new UsageError('compare requires --compare RELEASE')
+  const others: WorkName[] = [
+    ...(peers ? (['peers'] as const) : []),
+    ...(compare ? (['compare'] as const) : []),
+  ]
+  const all = [...new Set([...named, ...others])]
+  return all.length > 0 ? all : usualWorks
 }
 
 function workOf(text: string): WorkName {

@@ -53,8 +53,8 @@ function limitSign(unit: Unit): string {
 }
 
 function show(value: number, unit: Unit): string {
-  const digits = { share: 2, times: 1, ms: 1, s: 2, MB: 0, '/s': 0 }[unit]
-  const suffix = { share: '', times: 'x', ms: ' ms', s: ' s', MB: ' MB', '/s': ' /s' }[unit]
+  const digits = { share: 2, times: 1, factor: 2, ms: 1, s: 2, MB: 0, '/s': 0 }[unit]
+  const suffix = { share: '', times: 'x', factor: 'x', ms: ' ms', s: ' s', MB: ' MB', '/s': ' /s' }[unit]
   return `${value.toFixed(digits)}${suffix}`
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
@@ -41,6 +42,22 @@ describe('bodies that are streamed', () => {
     assert.deepEqual(JSON.parse(Buffer.concat(parts).toString()), expected)
     const none = await fetch(server.url, { method: 'PATCH' })
     assert.equal(((await none.json()) as { bytes: number }).bytes, 0)
+  })
+
+  test('leave the connection for the next request when they were read to their end', async (t) => {
+    const server = await startPort(t, { http: swallowing })
+    const { socket, received } = await rawConnection(t, server.port)
+    const head = 'PUT / HTTP/1.1\r\nhost: a\r\n'
+    socket.write(`${head}content-length: 10\r\n\r\n0123456789`)
+    await once(socket, 'data')
+    socket.write(`${head}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`)
+    await once(socket, 'data')
+    socket.write(`${head}content-length: 5\r\nconnection: close\r\n\r\nabcde`)
+    const replies = (await received).split('HTTP/1.1 200 OK').slice(1)
+    assert.deepEqual(
+      replies.map((reply) => body(reply).bytes),
+      [10, 3, 5],
+    )
   })
 
   test('may take longer than other requests, as long as they come', async (t) => {

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { openInstallation } from '@berth/server/installation/installation.ts'
 import { configurationOf, log, type Place } from '../configuration.ts'
 import { CALLER } from '../dataset.ts'
 import { serveParent } from './control.ts'
+import { cpuOfTree, freePort } from './processes.ts'
 
 /** `berth serve` on a data set, with its workers, on a free port. The CPU time is that of all its processes. */
 
@@ -14,8 +13,6 @@ export interface ServedReady {
   /** A token of the identity that owns the data set's organization. */
   readonly token: string
 }
-
-const CLOCK_TICK_US = 10_000
 
 const place = JSON.parse(process.argv[2] ?? '') as Place
 const port = await freePort()
@@ -44,9 +41,7 @@ await new Promise<void>((resolve, reject) => {
   server.once('exit', (code) => reject(new Error(`berth serve ended with ${code}`)))
 })
 
-serveParent({ port, token } satisfies ServedReady, {
-  cpu: () => processesOf(server.pid ?? 0).reduce((sum, pid) => sum + cpuUs(pid), 0),
-})
+serveParent({ port, token } satisfies ServedReady, { cpu: () => cpuOfTree(server.pid ?? 0) })
 
 async function issueToken(): Promise<string> {
   const installation = await openInstallation(configurationOf(place), log)
@@ -56,27 +51,4 @@ async function issueToken(): Promise<string> {
   } finally {
     await installation.close()
   }
-}
-
-/** A process and those that it has started. */
-function processesOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  )
-  return [pid, ...children.flatMap(processesOf)]
-}
-
-function cpuUs(pid: number): number {
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
-  return (user + system) * CLOCK_TICK_US
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }

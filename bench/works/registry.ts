@@ -1,13 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { ANONYMOUS_IDENTITY } from '@berth/server/iam/identities/anonymous-uid.ts'
-import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Bench, Result } from '../bench.ts'
-import type { Child } from '../child.ts'
-import type { DockerRegistryReady } from '../children/docker-registry.ts'
+import type { ProgramReady } from '../children/program.ts'
 import { ORGANIZATION } from '../dataset.ts'
 import { goals } from '../goals.ts'
-import { createResource, flowLoad, httpClient, requestHead } from '../http-load.ts'
+import { httpClient } from '../http-load.ts'
 import { type RegistryClient, registryClient } from '../registry/client.ts'
 import {
   blobOf,
@@ -18,7 +15,9 @@ import {
   mediaTypes,
   newBlobs,
 } from '../registry/content.ts'
-import { inTurn, type Measured, type Side } from '../rounds.ts'
+import { distribution } from '../registry/distribution.ts'
+import { makePublic, type Registry, registrySide, registryToken } from '../registry/registries.ts'
+import { inTurn, type Measured } from '../rounds.ts'
 
 /**
  * The registry beside Debian's docker-registry: the same requests by the same client to both, each on a directory of the same disk.
@@ -30,28 +29,18 @@ const MB = 1_000_000
 const REPO = 'bench/speed'
 const TAGGED = 'bench/tags'
 const SIGNED = 'bench/signed'
+const REPOS = [REPO, TAGGED, SIGNED]
 const CONCURRENT = 16
 /** Clients that fill the registries: what many push together is synced together. */
 const FILLERS = 32
-
-/** A registry, and the credentials for it. */
-interface Registry {
-  readonly name: string
-  readonly child: Child
-  readonly port: number
-  readonly authorization: string | undefined
-}
 
 export async function measureRegistry(bench: Bench): Promise<Result[]> {
   const place = bench.copyOf(await bench.dataSet({ groups: 1000, shape: 'tree' }))
   const dir = bench.scratch()
   const berth = await bench.startBerth(place)
   const { port, token } = berth.ready
-  await createResource(port, token, `/iam/v2beta1/roleBindings/${ORGANIZATION}`, {
-    identityUid: ANONYMOUS_IDENTITY,
-    roleUid: managedRoleByName.get('registry.pull')?.uid,
-  })
-  const authorization = await registryToken(port, token)
+  await makePublic(port, token, ORGANIZATION)
+  const authorization = await registryToken(port, token, REPOS)
   const ours: Registry = { name: 'Berth', child: berth, port, authorization }
   const publicly: Registry = { ...ours, name: 'Berth, no token', authorization: undefined }
   const unsynced = await bench.startBerth({ ...bench.copyOf(place), unsynced: true })
@@ -59,7 +48,7 @@ export async function measureRegistry(bench: Bench): Promise<Result[]> {
     name: 'Berth, not synced',
     child: unsynced,
     port: unsynced.ready.port,
-    authorization: await registryToken(unsynced.ready.port, unsynced.ready.token),
+    authorization: await registryToken(unsynced.ready.port, unsynced.ready.token, REPOS),
   }
   const theirs = await dockerRegistry(bench, dir)
   const registries = theirs === undefined ? [ours] : [ours, theirs]
@@ -86,17 +75,12 @@ export async function measureRegistry(bench: Bench): Promise<Result[]> {
     } = {},
   ) => {
     for (const connections of [1, CONCURRENT]) {
-      const sideOf = (registry: Registry): Side => ({
-        name: `${title}, ${connections} at a time, ${registry.name}`,
-        child: registry.child,
-        load: (seconds) => {
+      const sideOf = (registry: Registry) =>
+        registrySide(registry, {
+          ...{ title, repo, connections, flow },
           // What one side has left to be written would slow the next one down.
-          if (writes) spawnSync('sync', ['-f', dir])
-          return flowLoad(registry.port, connections, seconds, (http) =>
-            flow(registryClient(http, repo, registry.authorization), registry),
-          )
-        },
-      })
+          before: () => void (writes && spawnSync('sync', ['-f', dir])),
+        })
       const sides = [...registries, ...others]
       const measured = await inTurn(bench, sides.map(sideOf))
       const besides = measured.slice(registries.length)
@@ -173,19 +157,6 @@ function besideOf({ name }: Registry, measured: Measured, theirs: Measured | und
   return `${name}: ${rate}`
 }
 
-/** As clients do it: the token of the API is a password at the token endpoint. */
-async function registryToken(port: number, token: string): Promise<string> {
-  const scopes = [REPO, TAGGED, SIGNED].map((name) => `scope=repository:${name}:pull,push`).join('&')
-  const credentials = Buffer.from(`_token:${token}`).toString('base64')
-  const client = await httpClient(port)
-  const path = `/token?service=127.0.0.1:${port}&${scopes}`
-  const { body } = await client.send(requestHead('GET', path, [`authorization: Basic ${credentials}`]))
-  client.close()
-  const answer = JSON.parse(body) as { token?: string }
-  if (answer.token === undefined) throw new Error(`no token for the registry: ${body}`)
-  return `Bearer ${answer.token}`
-}
-
 /** Undefined where it is not installed. */
 async function dockerRegistry(bench: Bench, dir: string): Promise<Registry | undefined> {
   const binary = `/usr/bin/${BINARY}`
@@ -193,7 +164,7 @@ async function dockerRegistry(bench: Bench, dir: string): Promise<Registry | und
     bench.say(`  ${BINARY} is not here (apt-get install ${BINARY}): nothing to compare with, only rates`)
     return undefined
   }
-  const child = await bench.start<DockerRegistryReady>(BINARY, { binary, dir })
+  const child = await bench.start<ProgramReady>('program', distribution(binary, dir))
   return { name: BINARY, child, port: child.ready.port, authorization: undefined }
 }
 
@@ -244,7 +215,7 @@ async function fill(bench: Bench, registries: readonly Registry[]): Promise<Fill
         }),
       )
     }
-    for (const repo of [REPO, TAGGED, SIGNED]) {
+    for (const repo of REPOS) {
       for (const blob of [config, ...layers]) await at(repo).pushAtOnce(blob)
       await at(repo).putManifest(image, 'latest')
     }

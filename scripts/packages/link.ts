@@ -1,7 +1,8 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { init, parse } from 'es-module-lexer'
-import { PROGRAM, type PublishedPackage } from './definitions.ts'
+import type { PublishedPackage } from './definitions.ts'
+import { PROGRAM, relativeName } from './paths.ts'
 
 /** Finds the files that a package needs, and makes their references relative, so that the package needs no workspace. */
 
@@ -129,9 +130,4 @@ function packageName(name: string): string {
     .split('/')
     .slice(0, name.startsWith('@') ? 2 : 1)
     .join('/')
-}
-
-function relativeName(from: string, to: string): string {
-  const path = relative(from, to)
-  return path.startsWith('.') ? path : `./${path}`
 }

@@ -125,6 +125,7 @@ class Http1Request implements HttpRequest {
     sendContinue(this)
     try {
       yield* countStreamBytes(readBodyStream(req, this.context.limits), this.record)
+      this.refused = false
     } finally {
       slow.streaming.delete(req.socket)
     }

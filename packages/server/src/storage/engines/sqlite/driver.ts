@@ -16,6 +16,7 @@ import type { DatabaseMeter, Db } from '../../db.ts'
 import { touchesAccess } from '../../schema/access-writes.ts'
 import type { EngineRules } from '../engine.ts'
 import { sqliteSql } from './sql.ts'
+import { planStabilizer } from './stable-plans.ts'
 
 /**
  * SQLite driver for Kysely. Kysely's own driver prepares every statement again, which costs more than a point read; this one caches prepared
@@ -44,10 +45,11 @@ export function openSqlite(file: string, options: { readonly?: boolean } = {}): 
 /** Rows of one statement, from a cache of prepared statements. */
 export function statementRunner(database: Database.Database) {
   const statements = new LRUCache<string, Database.Statement>({ max: STATEMENTS_MAX })
+  const stabilize = planStabilizer(database)
   return (text: string, parameters: readonly unknown[]): QueryResult<unknown> => {
     let statement = statements.get(text)
     if (statement === undefined) {
-      statement = database.prepare(text)
+      statement = database.prepare(stabilize(text))
       statements.set(text, statement)
     }
     if (statement.reader) {

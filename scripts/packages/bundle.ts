@@ -1,0 +1,100 @@
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Plugin, rolldown } from 'rolldown'
+import { PROGRAM, PROGRAM_MODE, relativeName } from './paths.ts'
+
+/**
+ * `node scripts/packages/bundle.ts DIRECTORY KEPT PACKAGE...`: joins the modules of a linked package into a few files in lib/, because most
+ * of the time of a start is finding and loading modules. The named packages of the registry become part of these files, the others stay
+ * imports. Modules in the directory KEPT also stay as they are, for importers of the package.
+ */
+
+const LIBRARY = 'lib'
+/** References of files, relative to a module. */
+const fileReferences = [
+  /\bnew URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g,
+  /\bimport\.meta\.resolve\(\s*'(\.[^']+)'\s*\)/g,
+]
+
+const [, , directory = '', kept = '', ...inlined] = process.argv
+const root = resolve(directory)
+const library = join(root, LIBRARY)
+const program = join(root, PROGRAM)
+/** Modules that references start in threads and processes of their own, by their names in lib/. */
+const started = new Map<string, string>()
+const bundled = new Set<string>()
+
+const isFile = (name: string) => name.startsWith('.') || name.startsWith('/')
+const isInlined = (name: string) => inlined.some((one) => name === one || name.startsWith(`${one}/`))
+/** Functions for syntax that the bundler rewrites; it contains them. */
+const isHelper = (name: string) => name.startsWith('@oxc-project/runtime/')
+/** Modules of packages that are part of the bundle import each other by file. */
+const isExternal = (name: string) => !isFile(name) && !isInlined(name) && !isHelper(name)
+
+/** All bundled modules are in lib/: corrects their references of files, and bundles the modules that they start. */
+const linkFiles: Plugin = {
+  name: 'link-files',
+  /** The package may be built elsewhere: its dependencies are those of this repository. */
+  async resolveId(name, importer) {
+    if (!isInlined(name) || importer?.startsWith(`${root}/`) !== true) return
+    return await this.resolve(name, fileURLToPath(import.meta.url))
+  },
+  transform(code, id) {
+    if (!id.startsWith(`${root}/`)) return
+    bundled.add(id)
+    const link = (reference: string, name: string) => {
+      const file = join(dirname(id), name)
+      const target = isStarted(file) ? start(file, (chunk) => this.emitFile(chunk)) : file
+      return reference.replace(name, `${relativeName(library, target)}${name.endsWith('/') ? '/' : ''}`)
+    }
+    return { code: fileReferences.reduce((text, pattern) => text.replaceAll(pattern, link), code) }
+  },
+}
+
+function isStarted(file: string): boolean {
+  return file.endsWith('.js') && file !== program && !/\/(page|static)\//.test(file)
+}
+
+/** Returns the path of a module in lib/, where it keeps its name. */
+function start(
+  module: string,
+  emit: (chunk: { type: 'chunk'; id: string; fileName: string }) => void,
+): string {
+  const fileName = basename(module)
+  const known = started.get(fileName)
+  if (known !== undefined && known !== module) throw new Error(`two modules are named ${fileName}`)
+  if (known === undefined) emit({ type: 'chunk', id: module, fileName })
+  started.set(fileName, module)
+  return join(library, fileName)
+}
+
+const build = await rolldown({
+  cwd: root,
+  // The paths of a build would be in the comments, and so in the names of the files.
+  experimental: { attachDebugInfo: 'none' },
+  input: { program },
+  platform: 'node',
+  external: isExternal,
+  plugins: [linkFiles],
+  onLog(level, log) {
+    if (level === 'warn') throw new Error(log.message)
+  },
+})
+await build.write({
+  dir: library,
+  format: 'esm',
+  entryFileNames: '[name].js',
+  chunkFileNames: '[name]-[hash].js',
+  // Errors and logs contain the names of functions and classes.
+  keepNames: true,
+})
+await build.close()
+
+for (const module of bundled) if (!relative(root, module).startsWith(kept)) rmSync(module)
+const [shebang = ''] = readFileSync(join(library, 'program.js'), 'utf8').split('\n')
+writeFileSync(
+  program,
+  `${shebang}\nimport '${relativeName(dirname(program), join(library, 'program.js'))}'\n`,
+)
+chmodSync(program, PROGRAM_MODE)

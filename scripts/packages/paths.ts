@@ -1,0 +1,16 @@
+import { relative } from 'node:path'
+
+/** Paths in the repository and in packages. */
+
+/** The source of the published client. */
+export const CLIENT = 'packages/client/src/'
+
+/** The program, in the repository and in packages. */
+export const PROGRAM = 'bin/berth.js'
+export const PROGRAM_MODE = 0o755
+
+/** Returns the name by which a module in `from` refers to a file. */
+export function relativeName(from: string, to: string): string {
+  const path = relative(from, to)
+  return path.startsWith('.') ? path : `./${path}`
+}

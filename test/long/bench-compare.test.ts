@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { createBench } from '../../bench/bench.ts'
+import { readOptions } from '../../bench/options.ts'
+import { compareVersions, isRegression } from '../../bench/works/compare.ts'
+import { packedPackages } from '../support/packages/packed-packages.ts'
+
+/** The guard against a slower release (`npm run bench -- --compare`): it finds a delay, and reports none the other way round. */
+
+const measured = ['REST Get of a group', 'manifest by tag']
+/** Hashes for each HTTP/1.1 request, which takes several times as long as a Get. */
+const delay = `import { createHash } from 'node:crypto'
+import { Server } from 'node:http'
+const bytes = Buffer.alloc(1_000_000)
+const { emit } = Server.prototype
+Server.prototype.emit = function (event, ...values) {
+  if (event === 'request') createHash('sha256').update(bytes).digest()
+  return Reflect.apply(emit, this, [event, ...values])
+}
+`
+
+describe('the comparison with a release', () => {
+  const { directory } = packedPackages()
+
+  test('finds a request that takes longer, and no other', async (t) => {
+    const fast = join(directory, 'dist/berth')
+    const slow = join(directory, 'dist/slow')
+    cpSync(fast, slow, { recursive: true })
+    symlinkSync(resolve('node_modules'), join(directory, 'dist/node_modules'))
+    const program = join(slow, 'bin/berth.js')
+    const [shebang, ...rest] = readFileSync(program, 'utf8').split('\n')
+    const body = rest.join('\n').replace("import '../lib/program.js'", "await import('../lib/program.js')")
+    writeFileSync(program, `${shebang}\n${delay}${body}`)
+    const options = readOptions(['--quick', '--rounds', '3'])
+    assert.ok(options !== 'help')
+    const bench = createBench(options)
+    t.after(() => bench.close())
+    const delayed = { name: 'delayed', program }
+    const usual = { name: 'usual', program: join(fast, 'bin/berth.js') }
+    const regressionsOf = async (...versions: [typeof usual, typeof usual]) => {
+      const results = await compareVersions(bench, ...versions, (title) => measured.includes(title))
+      await bench.stopChildren()
+      return results.filter(isRegression).map(({ title }) => title)
+    }
+    const found = await regressionsOf(delayed, usual)
+    for (const title of measured)
+      assert.ok(found.includes(`${title}, to the release`), `${title} is not in ${found.join('; ')}`)
+    const reverse = await regressionsOf(usual, delayed)
+    assert.deepEqual(
+      reverse.filter((title) => /REST Get|manifest/.test(title)),
+      [],
+    )
+  })
+})
