@@ -68,9 +68,11 @@ serveParent(
     /** Refresh tokens of so many sessions of the identity. */
     refreshTokens: (count: number) =>
       Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),
-    /** How many changes the history of findings waits for. */
+    /** How many changes the history of findings waits for, without those of groups, which wait for ten minutes. */
     async historyChanges() {
-      const { rows } = await sql<{ n: number }>`select count(*) as n from finding_history_changes`.execute(
+      const { rows } = await sql<{
+        n: number
+      }>`select count(*) as n from finding_history_changes where kind <> 'group'`.execute(
         installation.store.db.kysely,
       )
       return Number(rows[0]?.n)

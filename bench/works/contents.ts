@@ -19,14 +19,18 @@ type Berth = Child & { readonly ready: BerthReady }
 
 export async function measureContents(bench: Bench): Promise<Result[]> {
   const set = bench.sizes.contained
-  const results = await measureOn(bench, 'SQLite: ', bench.copyOf(await bench.dataSet(set)))
-  await bench.stopChildren()
-  const place = await bench.postgresSet(set)
-  if (place === undefined) {
-    bench.say('  no PostgreSQL here: left out')
-    return results
+  const { databases } = bench.options
+  const results: Result[] = []
+  if (databases.includes('sqlite')) {
+    results.push(...(await measureOn(bench, 'SQLite: ', bench.copyOf(await bench.dataSet(set)))))
+    await bench.stopChildren()
   }
-  return [...results, ...(await measureOn(bench, 'PostgreSQL: ', place))]
+  if (databases.includes('postgres')) {
+    const place = await bench.postgresSet(set)
+    if (place === undefined) bench.say('  no PostgreSQL here: left out')
+    else results.push(...(await measureOn(bench, 'PostgreSQL: ', place)))
+  }
+  return results
 }
 
 async function measureOn(bench: Bench, where: string, place: Place): Promise<Result[]> {

@@ -17,6 +17,7 @@ import { NotLoaded } from '../../components/loaded.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
+import { formatDay } from '../../components/time.tsx'
 import { ContentsFacts } from './contents-facts.tsx'
 import type { ImageTabProps } from './image-tab.ts'
 import { Sboms } from './sboms.tsx'
@@ -146,10 +147,11 @@ const columns: readonly ColumnOf<ImagePackage>[] = [
   {
     id: 'version',
     title: 'Version',
-    cell: ({ version, architecture }) => (
+    cell: ({ version, architecture, buildTime }) => (
       <>
         {version === '' ? unknown : <bdi className="package-name">{version}</bdi>}
         {architecture !== '' && <bdi className="second">{architecture}</bdi>}
+        {buildTime !== undefined && <span className="second">built {formatDay(buildTime)}</span>}
       </>
     ),
   },
