@@ -138,7 +138,7 @@ function onServer(url: string, stop: () => Promise<void>, outlives: boolean): Cl
       await administer([
         copyOf === undefined
           ? `create database ${full}`
-          : `create database ${full} template ${KEPT}${copyOf}`,
+          : `create database ${full} template ${KEPT}${copyOf} strategy file_copy`,
       ])
       made.push(full)
       return addressOf(full)

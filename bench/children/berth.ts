@@ -86,6 +86,11 @@ serveParent(
       )
       return Number(rows[0]?.n)
     },
+    /** As PostgreSQL does by itself within a minute of such changes; in the cluster of a run it does nothing by itself. */
+    async analyze() {
+      const { engine, kysely } = installation.store.db.background
+      if (engine === 'postgres') await sql`analyze`.execute(kysely)
+    },
     async changeAllAdvisories() {
       await sql`insert into finding_changes (root, subject, parent, revision) select distinct root, 'name ' || name, 'bench', 1 from advisory_packages`.execute(
         installation.store.db.kysely,
@@ -101,7 +106,7 @@ serveParent(
     },
     /** Vulnerabilities of very many, many, some and few packages, with how many packages and images have them. */
     async spreadOfVulnerabilities() {
-      const { kysely } = installation.store.db
+      const { kysely } = installation.store.db.background
       const { rows: all } = await sql<{
         vulnerability: string
         n: number

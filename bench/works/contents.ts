@@ -35,17 +35,22 @@ export async function measureContents(bench: Bench): Promise<Result[]> {
 
 async function measureOn(bench: Bench, where: string, place: Place): Promise<Result[]> {
   const berth = await bench.startBerth(place)
-  const client = await httpClient(berth.ready.port)
   const result = (title: string, value: number, unit: Result['unit'], note?: string, goal?: Goal): Result => {
     bench.say(`  ${where}${title}: ${value.toFixed(2)} ${unit}${note === undefined ? '' : `, ${note}`}`)
     return { work: 'contents', title: `${where}${title}`, value, unit, note, goal }
   }
+  const before = await berth.ask<Memory>('memoryMb')
+  const first = [
+    result('database', await berth.ask<number>('databaseMb'), 'MB'),
+    result('resident memory at the start', before.now, 'MB'),
+    ...(await measureMatching(berth, 'all packages matched for the first time', result, async () => {})),
+  ]
+  await berth.ask('analyze')
+  // Not before: the server closes connections that are idle for so long.
+  const client = await httpClient(berth.ready.port)
   try {
-    const before = await berth.ask<Memory>('memoryMb')
-    const results = [
-      result('database', await berth.ask<number>('databaseMb'), 'MB'),
-      result('resident memory at the start', before.now, 'MB'),
-      ...(await measureMatching(berth, 'all packages matched for the first time', result, async () => {})),
+    return [
+      ...first,
       ...(await measureReads(bench, berth, client, result)),
       ...(await measureChange(bench, berth, client, result)),
       ...(await measureHistory(berth, result)),
@@ -53,7 +58,6 @@ async function measureOn(bench: Bench, where: string, place: Place): Promise<Res
         berth.ask('changeAllAdvisories'),
       )),
     ]
-    return results
   } finally {
     client.close()
   }
