@@ -46,12 +46,13 @@ async function measureOn(bench: Bench, where: string, place: Place): Promise<Res
     ...(await measureMatching(berth, 'all packages matched for the first time', result, async () => {})),
   ]
   await berth.ask('analyze')
+  const vulnerabilities = await berth.ask<readonly Spread[]>('spreadOfVulnerabilities')
   // Not before: the server closes connections that are idle for so long.
   const client = await httpClient(berth.ready.port)
   try {
     return [
       ...first,
-      ...(await measureReads(bench, berth, client, result)),
+      ...(await measureReads(bench, berth, client, vulnerabilities, result)),
       ...(await measureChange(bench, berth, client, result)),
       ...(await measureHistory(berth, result)),
       ...(await measureMatching(berth, 'all advisories changed', result, () =>
@@ -113,6 +114,7 @@ async function measureReads(
   bench: Bench,
   berth: Berth,
   client: HttpClient,
+  vulnerabilities: readonly Spread[],
   result: ResultOf,
 ): Promise<Result[]> {
   const { contained } = bench.sizes
@@ -127,7 +129,6 @@ async function measureReads(
   const findings = '/vulnerabilities/v2beta1/imageFindings/'
   const summaries = '/vulnerabilities/v2beta1/findingSummaries/'
   const affected = '/vulnerabilities/v2beta1/affectedImages/'
-  const vulnerabilities = await berth.ask<readonly Spread[]>('spreadOfVulnerabilities')
   const tagOf = (at: number) =>
     `${vulnerabilities[at]?.packages} packages, ${vulnerabilities[at]?.images} images`
   const name = (number: number) => packageAt(model, number).name
