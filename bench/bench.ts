@@ -53,6 +53,7 @@ export interface Bench extends Meter {
 }
 
 const DATABASE = 'berth.db'
+const MASTER_KEY = 'master.key'
 const COMPLETE = 'complete'
 
 export function createBench(options: Options): Bench {
@@ -111,7 +112,7 @@ export function createBench(options: Options): Bench {
 
     copyOf({ dataDir }) {
       const copy = scratch()
-      for (const file of [DATABASE, 'master.key']) cpSync(join(dataDir, file), join(copy, file))
+      for (const file of [DATABASE, MASTER_KEY]) cpSync(join(dataDir, file), join(copy, file))
       return { dataDir: copy }
     },
 
@@ -120,13 +121,29 @@ export function createBench(options: Options): Bench {
       const server = await cluster
       if (server === undefined) return undefined
       const name = nameOf(set)
-      const make = async () => {
-        const place = { dataDir: scratch(), databaseUrl: await server.database(name.replace('-', '_')) }
+      const make = async (dataDir: string, databaseUrl: string) => {
         say(`  generating ${whatIsIn(set)} on PostgreSQL`)
-        await generate(place, set, say)
-        return place
+        await generate({ dataDir, databaseUrl }, set, say)
+        return { dataDir, databaseUrl }
       }
-      const known = postgresSets.get(name) ?? make()
+      const database = name.replace('-', '_')
+      const copyOfKept = async (dataDir: string) => {
+        if (!existsSync(join(dataDir, COMPLETE))) {
+          const databaseUrl = await server.keptDatabase(database)
+          if (databaseUrl === undefined) return undefined
+          rmSync(dataDir, { recursive: true, force: true })
+          mkdirSync(dataDir, { recursive: true })
+          await make(dataDir, databaseUrl)
+          writeFileSync(join(dataDir, COMPLETE), '')
+        }
+        const copy = scratch()
+        cpSync(join(dataDir, MASTER_KEY), join(copy, MASTER_KEY))
+        return { dataDir: copy, databaseUrl: await server.database(database, database) }
+      }
+      const place = async () =>
+        (options.dataDir === undefined ? undefined : await copyOfKept(join(kept, `postgres-${name}`))) ??
+        (await make(scratch(), await server.database(database)))
+      const known = postgresSets.get(name) ?? place()
       postgresSets.set(name, known)
       return known
     },

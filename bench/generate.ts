@@ -45,13 +45,15 @@ export async function generate(place: Place, set: DataSet, say: (text: string) =
   const installation =
     opened.store.db.engine === 'sqlite' ? await openInstallation(configurationOf(place), log) : opened
   try {
-    const { db } = installation.store
+    // Statements over a whole data set take longer than those of requests may.
+    const db = installation.store.db.background
+    const store = { ...installation.store, db }
     for (const collection of ['groups', 'identities', 'role_bindings'] as const) await recount(db, collection)
     if (set.advisories !== undefined) {
       const [group] = parentsOf(set)
-      await loadDocuments(installation.store, group as Uid, documentsFor(set.advisories), say)
+      await loadDocuments(store, group as Uid, documentsFor(set.advisories), say)
     }
-    if (set.images !== undefined) await loadImages(installation.store, imageModelOf(set.images), say)
+    if (set.images !== undefined) await loadImages(store, imageModelOf(set.images), say)
     if (db.engine === 'postgres') await sql`vacuum analyze`.execute(db.kysely)
   } finally {
     await installation.close()

@@ -11,6 +11,8 @@ export interface Options {
   readonly saveReference: boolean
   /** Where data sets are kept; undefined: a temporary directory that goes when the run ends. */
   readonly dataDir: string | undefined
+  /** The databases that measurements of both use. */
+  readonly databases: readonly DatabaseName[]
   /** Shape of the large data set. */
   readonly shape: Shape
   readonly profile: WorkName | undefined
@@ -22,6 +24,9 @@ export interface Options {
 
 /** `tree`: 1,000 groups of 1,000 groups each. `flat`: all of them children of one group. */
 export type Shape = 'tree' | 'flat'
+
+export const databaseNames = ['sqlite', 'postgres'] as const
+export type DatabaseName = (typeof databaseNames)[number]
 
 export const help = `Usage: npm run bench -- [options]
 
@@ -37,7 +42,8 @@ Measures Berth against baselines that run beside it, and prints the ratios with 
   --quick            small data sets and short rounds: shows that it runs, not how fast
   --shape SHAPE      of the large data set: tree (1,000 x 1,000, default) or flat (1,000,000 x 1)
   --images N         images of the data set of contents (default 100,000)
-  --data DIR         keep the data sets in DIR and use them again
+  --databases LIST   of contents: ${databaseNames.join(', ')} (default both)
+  --data DIR         keep the data sets in DIR and use them again; those of PostgreSQL in the server of BERTH_TEST_POSTGRES_URL
   --profile WORK     run one work under the CPU profiler and print the functions that take most of it
   --json             print JSON instead of the table
   --save-reference   write what was measured into bench/results/reference.json as well
@@ -73,6 +79,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     json: values.json ?? false,
     saveReference: values['save-reference'] ?? false,
     dataDir: values.data,
+    databases: values.databases?.split(',').map(databaseOf) ?? databaseNames,
     shape: shapeOf(values.shape ?? 'tree'),
     profile,
     images: Math.round(numberOf('--images', values.images, quick ? 1000 : 100_000, 1000)),
@@ -92,6 +99,7 @@ function parse(args: readonly string[]) {
         quick: { type: 'boolean' },
         shape: { type: 'string' },
         data: { type: 'string' },
+        databases: { type: 'string' },
         profile: { type: 'string' },
         images: { type: 'string' },
         json: { type: 'boolean' },
@@ -124,6 +132,13 @@ function workOf(text: string): WorkName {
   const work = workNames.find((name) => name === text.trim())
   if (work === undefined) throw new UsageError(`${text} is not a work; there are ${workNames.join(', ')}`)
   return work
+}
+
+function databaseOf(text: string): DatabaseName {
+  const database = databaseNames.find((name) => name === text.trim())
+  if (database === undefined)
+    throw new UsageError(`${text} is not a database; there are ${databaseNames.join(', ')}`)
+  return database
 }
 
 function shapeOf(text: string): Shape {

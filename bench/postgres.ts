@@ -9,11 +9,15 @@ import { onCore } from './cores.ts'
 
 /** A PostgreSQL to measure on: the one that BERTH_TEST_POSTGRES_URL names, or a cluster that lives as long as the run. */
 export interface Cluster {
-  /** Makes an empty database; the address of it. */
-  database(name: string): Promise<string>
+  /** Makes an empty database, or a copy of a kept one; the address of it. */
+  database(name: string, copyOf?: string): Promise<string>
+  /** The address of a database that outlives the run; undefined if the server does not. */
+  keptDatabase(name: string): Promise<string | undefined>
   stop(): Promise<void>
 }
 
+/** Prefix of the databases that outlive a run. */
+const KEPT = 'berth_bench_kept_'
 const INSTALLED = '/usr/lib/postgresql'
 const START_MS_MAX = 30_000
 const STOP_MS_MAX = 20_000
@@ -21,7 +25,7 @@ const STOP_MS_MAX = 20_000
 /** Undefined where there is neither a server nor the binaries of one. */
 export async function postgresCluster(): Promise<Cluster | undefined> {
   const given = process.env['BERTH_TEST_POSTGRES_URL']
-  if (given !== undefined && given !== '') return onServer(given, async () => {})
+  if (given !== undefined && given !== '') return onServer(given, async () => {}, true)
   const binaries = findBinaries()
   return binaries === undefined ? undefined : startCluster(binaries)
 }
@@ -61,7 +65,7 @@ async function startCluster(binaries: string): Promise<Cluster> {
     remove()
     throw error
   }
-  return onServer(url, () => ended(server).then(remove))
+  return onServer(url, () => ended(server).then(remove), false)
 }
 
 /** PostgreSQL refuses to run as root. */
@@ -112,7 +116,7 @@ function ended(server: ChildProcess): Promise<void> {
   })
 }
 
-function onServer(url: string, stop: () => Promise<void>): Cluster {
+function onServer(url: string, stop: () => Promise<void>, outlives: boolean): Cluster {
   const made: string[] = []
   const administer = async (statements: readonly string[]) => {
     const client = new pg.Client({ connectionString: url })
@@ -123,14 +127,29 @@ function onServer(url: string, stop: () => Promise<void>): Cluster {
       await client.end()
     }
   }
+  const addressOf = (name: string) => {
+    const target = new URL(url)
+    target.pathname = `/${name}`
+    return target.href
+  }
   return {
-    async database(name) {
+    async database(name, copyOf) {
       const full = `berth_bench_${process.pid}_${name}`
-      await administer([`create database ${full}`])
+      await administer([
+        copyOf === undefined
+          ? `create database ${full}`
+          : `create database ${full} template ${KEPT}${copyOf} strategy file_copy`,
+      ])
       made.push(full)
-      const target = new URL(url)
-      target.pathname = `/${full}`
-      return target.href
+      return addressOf(full)
+    },
+    async keptDatabase(name) {
+      if (!outlives) return undefined
+      await administer([
+        `drop database if exists ${KEPT}${name} with (force)`,
+        `create database ${KEPT}${name}`,
+      ])
+      return addressOf(`${KEPT}${name}`)
     },
     async stop() {
       await administer(made.map((name) => `drop database if exists ${name} with (force)`)).catch(() => {})

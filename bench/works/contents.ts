@@ -19,37 +19,46 @@ type Berth = Child & { readonly ready: BerthReady }
 
 export async function measureContents(bench: Bench): Promise<Result[]> {
   const set = bench.sizes.contained
-  const results = await measureOn(bench, 'SQLite: ', bench.copyOf(await bench.dataSet(set)))
-  await bench.stopChildren()
-  const place = await bench.postgresSet(set)
-  if (place === undefined) {
-    bench.say('  no PostgreSQL here: left out')
-    return results
+  const { databases } = bench.options
+  const results: Result[] = []
+  if (databases.includes('sqlite')) {
+    results.push(...(await measureOn(bench, 'SQLite: ', bench.copyOf(await bench.dataSet(set)))))
+    await bench.stopChildren()
   }
-  return [...results, ...(await measureOn(bench, 'PostgreSQL: ', place))]
+  if (databases.includes('postgres')) {
+    const place = await bench.postgresSet(set)
+    if (place === undefined) bench.say('  no PostgreSQL here: left out')
+    else results.push(...(await measureOn(bench, 'PostgreSQL: ', place)))
+  }
+  return results
 }
 
 async function measureOn(bench: Bench, where: string, place: Place): Promise<Result[]> {
   const berth = await bench.startBerth(place)
-  const client = await httpClient(berth.ready.port)
   const result = (title: string, value: number, unit: Result['unit'], note?: string, goal?: Goal): Result => {
     bench.say(`  ${where}${title}: ${value.toFixed(2)} ${unit}${note === undefined ? '' : `, ${note}`}`)
     return { work: 'contents', title: `${where}${title}`, value, unit, note, goal }
   }
+  const before = await berth.ask<Memory>('memoryMb')
+  const first = [
+    result('database', await berth.ask<number>('databaseMb'), 'MB'),
+    result('resident memory at the start', before.now, 'MB'),
+    ...(await measureMatching(berth, 'all packages matched for the first time', result, async () => {})),
+  ]
+  await berth.ask('analyze')
+  const vulnerabilities = await berth.ask<readonly Spread[]>('spreadOfVulnerabilities')
+  // Not before: the server closes connections that are idle for so long.
+  const client = await httpClient(berth.ready.port)
   try {
-    const before = await berth.ask<Memory>('memoryMb')
-    const results = [
-      result('database', await berth.ask<number>('databaseMb'), 'MB'),
-      result('resident memory at the start', before.now, 'MB'),
-      ...(await measureMatching(berth, 'all packages matched for the first time', result, async () => {})),
-      ...(await measureReads(bench, berth, client, result)),
+    return [
+      ...first,
+      ...(await measureReads(bench, berth, client, vulnerabilities, result)),
       ...(await measureChange(bench, berth, client, result)),
       ...(await measureHistory(berth, result)),
       ...(await measureMatching(berth, 'all advisories changed', result, () =>
         berth.ask('changeAllAdvisories'),
       )),
     ]
-    return results
   } finally {
     client.close()
   }
@@ -105,6 +114,7 @@ async function measureReads(
   bench: Bench,
   berth: Berth,
   client: HttpClient,
+  vulnerabilities: readonly Spread[],
   result: ResultOf,
 ): Promise<Result[]> {
   const { contained } = bench.sizes
@@ -119,7 +129,6 @@ async function measureReads(
   const findings = '/vulnerabilities/v2beta1/imageFindings/'
   const summaries = '/vulnerabilities/v2beta1/findingSummaries/'
   const affected = '/vulnerabilities/v2beta1/affectedImages/'
-  const vulnerabilities = await berth.ask<readonly Spread[]>('spreadOfVulnerabilities')
   const tagOf = (at: number) =>
     `${vulnerabilities[at]?.packages} packages, ${vulnerabilities[at]?.images} images`
   const name = (number: number) => packageAt(model, number).name

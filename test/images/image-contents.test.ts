@@ -7,6 +7,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { READER_VERSION } from '@berth/server/contents/storing/stored-contents.ts'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Api, onEveryStore } from '../support/api/api-fixture.ts'
+import { policiesOf } from '../support/api/policies.ts'
 import { call } from '../support/api/rest.ts'
 import { openvex, until, VEX } from '../support/findings/image-findings.ts'
 import {
@@ -59,6 +60,8 @@ async function packagesOf(api: Api, repo: string, reference: string, query: Reco
 const namesIn = (body: { packages: { name: string; version: string }[] }) =>
   body.packages.map(({ name, version }) => `${name} ${version}`)
 
+const ALPINE_ENDS = '2026-04-01T00:00:00.000Z'
+
 onEveryStore(
   'image contents',
   (cast) => {
@@ -86,7 +89,12 @@ onEveryStore(
         reason: '',
         source: 'CONTENTS_SOURCE_LAYERS',
         sbomFormat: '',
-        distribution: { id: 'alpine', version: '3.20.1', name: 'Alpine Linux v3.20' },
+        distribution: {
+          id: 'alpine',
+          version: '3.20.1',
+          name: 'Alpine Linux v3.20',
+          endOfLifeTime: ALPINE_ENDS,
+        },
         packageCount: 3,
         typeCounts: [
           { type: 'apk', count: 2 },
@@ -110,8 +118,57 @@ onEveryStore(
           license: 'MIT',
           path: 'lib/apk/db/installed',
           layer: undefined,
+          endOfLifeTime: ALPINE_ENDS,
         },
       )
+      assert.equal(all.packages[0].endOfLifeTime, undefined)
+    })
+
+    test('packages have the time of their build, and the end of life that their image states', async () => {
+      const { owner, name, api } = await fixture()
+      const image = await imageOfFiles([
+        {
+          'etc/os-release': 'ID=mine\nVERSION_ID=1\nSUPPORT_END=2031-02-03\n',
+          'lib/apk/db/installed': 'P:musl\nV:1.2.5-r0\nA:x86_64\nt:1700000000\n\n',
+        },
+      ])
+      await pushImage(owner, name, image, 'v1')
+      const repo = await repoUid(api, name)
+      const { distribution } = await waitForContents(api, repo, 'v1')
+      const endOfLifeTime = '2031-02-03T00:00:00.000Z'
+      assert.deepEqual(distribution, { id: 'mine', version: '1', name: '', endOfLifeTime })
+      const { packages } = await packagesOf(api, repo, 'v1')
+      assert.equal(packages[0].endOfLifeTime, endOfLifeTime)
+      assert.equal(packages[0].buildTime, '2023-11-14T22:13:20.000Z')
+      const { body } = await api.get(`registry/repos/${repo}/manifests/v1/sbom`, {
+        format: 'SBOM_FORMAT_SPDX',
+      })
+      assert.match(body.sbom, /"validUntilDate": ?"2031-02-03T00:00:00Z"/)
+    })
+
+    test('the end of life for a policy is that of the release, else what the image states', async () => {
+      const { name, root, api, owner } = await fixture()
+      const policies = policiesOf(cast().berth, api.token)
+      await policies.bind(root, 'end-of-life', {})
+      const system = (id: string, version: string, end: string) => ({
+        'etc/os-release': `ID=${id}\nVERSION_ID=${version}\n${end === '' ? '' : `SUPPORT_END=${end}\n`}`,
+        'lib/apk/db/installed': `P:${id}-${version}-${end}\nV:1\n\n`,
+      })
+      const cases = [
+        ['own', '1', '2001-02-03', /the end of life of own:1 is 2001-02-03/],
+        ['own', '2', '2099-02-03', undefined],
+        ['own', '3', '', /that of own:3 is not known/],
+        // An image cannot extend what the distribution published.
+        ['debian', '10', '2099-02-03', /the end of life of debian:10 is 2024-06-30/],
+      ] as const
+      for (const [id, version, end, reason] of cases) {
+        const tag = `${id}-${version}`
+        await pushImage(owner, name, await imageOfFiles([system(id, version, end)]), tag)
+        await waitForContents(api, await repoUid(api, name), tag)
+        const reply = await owner.request('GET', `${name}/manifests/${tag}`)
+        assert.equal(reply.status, reason === undefined ? 200 : 403, tag)
+        if (reason !== undefined) assert.match(reply.json.errors[0].message, reason)
+      }
     })
 
     test('packages are filtered, ordered and paged', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { withEndOfLife } from '@berth/image-contents/end-of-life.ts'
 import { filesOf, readImage } from '../support/images/layers.ts'
 
 /** Real databases, each in an image of its own, with the counts of an independent program. Lock files are not read from images: they list what a build asked for, not what is installed. */
@@ -88,13 +89,15 @@ for (const [file, count, name, seconds] of builds)
 test('packages of the distribution have its end of support, others have none', async () => {
   const rpm = 'rpm/go-rpmdb-cbl-mariner-2.0-24.sqlite'
   const endsOf = async (osRelease: string | Buffer) => {
-    const { packages } = await readImage([
-      filesOf({
-        'etc/os-release': osRelease,
-        [pathOf(rpm)]: contentOf(rpm),
-        'app/node_modules/a/package.json': '{"name":"a","version":"1.0.0"}',
-      }),
-    ])
+    const { packages } = withEndOfLife(
+      await readImage([
+        filesOf({
+          'etc/os-release': osRelease,
+          [pathOf(rpm)]: contentOf(rpm),
+          'app/node_modules/a/package.json': '{"name":"a","version":"1.0.0"}',
+        }),
+      ]),
+    )
     return ['rpm', 'npm'].map((wanted) => [
       ...new Set(packages.flatMap(({ type, endOfLifeMs }) => (type === wanted ? [endOfLifeMs] : []))),
     ])

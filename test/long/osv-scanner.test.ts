@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { buffer, text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { writeZip } from '@berth/advisory-formats/archives/write-zip.ts'
 import { parsePurl } from '@berth/image-contents/sbom/package-urls.ts'
 import { corpora, documentsIn } from '../support/advisories/advisory-documents.ts'
 import { type ApiFixture, createApiFixture } from '../support/api/api-fixture.ts'
 import { databases } from '../support/database/databases.ts'
-import { goProgram, withoutGo } from '../support/deploy/go-tools.ts'
+import { withoutGo } from '../support/deploy/go-tools.ts'
 import { type Json, setUp } from '../support/findings/image-findings.ts'
+import { osvScannerProgram, scanWith, writeRecords } from '../support/findings/osv-scanner.ts'
 import { type InterceptedHost, interceptHost } from '../support/http/intercepted-https.ts'
 import { buildImage, realImages } from '../support/images/real-images.ts'
 import { descriptor, digest, pushImage } from '../support/registry/registry.ts'
@@ -21,7 +17,7 @@ import { startTestBerth } from '../support/server/test-berth.ts'
 
 /**
  * What osv-scanner finds in the SBOMs of real images with this server in the place of api.osv.dev, against the findings of this server. The
- * advisories are those at hand. osv-scanner is `BERTH_TEST_OSV_SCANNER`, or `goProgram` finds or builds it. `BERTH_TEST_IMAGES` is a folder
+ * advisories are those at hand. `BERTH_TEST_IMAGES` is a folder
  * for the images, which are then built once, and for `findings.json`.
  */
 
@@ -44,7 +40,6 @@ interface Comparison {
 const distributions = /^(alpine|debian|ubuntu|wolfi)\//
 
 const DOCUMENTS_PER_IMPORT = 50
-const SCAN_MS_MAX = 60_000
 
 const keyOf = (name: string, version: string) => `${name.toLowerCase()} ${version}`
 
@@ -58,37 +53,20 @@ function packageKey(purl: string): string {
   return keyOf(hasNamespace ? `${namespace}${separator}${name}` : name, version ?? '')
 }
 
-/** Of osv-scanner: its folder with records. */
-const RECORDS_VARIABLE = 'OSV_SCANNER_LOCAL_DB_CACHE_DIRECTORY'
 /** Of the languages of images, and of the distributions that osv-scanner knows. */
 const ecosystems = [
   ...['npm', 'PyPI', 'Go', 'Maven', 'RubyGems', 'crates.io', 'Packagist', 'NuGet', 'Debian', 'Alpine'],
 ]
 
-/** Writes records in JSON as osv-scanner reads them without a network: an archive for each ecosystem. */
-async function writeRecords(folder: string, documents: readonly Buffer[]): Promise<void> {
-  const parsed = documents.flatMap((content): Json[] => {
+/** The documents in JSON. */
+const parsed = (documents: readonly Buffer[]): Json[] =>
+  documents.flatMap((content) => {
     try {
       return [JSON.parse(content.toString())]
     } catch {
       return []
     }
   })
-  for (const ecosystem of ecosystems) {
-    const entries = parsed
-      .filter(({ affected = [] }) =>
-        affected.some(({ package: its }: Json) => its?.ecosystem?.split(':')[0] === ecosystem),
-      )
-      .map((record) => ({
-        name: `${record.id}.json`,
-        content: Buffer.from(JSON.stringify(record)),
-        modifiedMs: 0,
-      }))
-    const directory = join(folder, 'osv-scanner', ecosystem)
-    mkdirSync(directory, { recursive: true })
-    writeFileSync(join(directory, 'all.zip'), await buffer(Readable.from(writeZip(entries))))
-  }
-}
 
 const textOf = ({ key, ids }: Finding) => `${key}: ${ids.join(' ')}`
 
@@ -104,9 +82,7 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
 
   before(async () => {
     folder = process.env['BERTH_TEST_IMAGES'] ?? temporaryDirectory(cleanup)
-    program =
-      process.env['BERTH_TEST_OSV_SCANNER'] ??
-      goProgram('osv-scanner', 'github.com/google/osv-scanner/cmd/osv-scanner@v1.9.2')
+    program = osvScannerProgram()
     // Before the server starts: this keeps the process busy, and its connections would end.
     for (const [image, layers] of Object.entries(realImages)) buildImage(join(folder, image), layers)
     const [database] = databases
@@ -134,10 +110,7 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
     }
     assert.ok(accepted > 0)
     records = join(temporaryDirectory(cleanup), 'records')
-    await writeRecords(
-      records,
-      documentsIn(corpus, 'osv').map(({ content }) => content),
-    )
+    await writeRecords(records, parsed(documentsIn(corpus, 'osv').map(({ content }) => content)), ecosystems)
     osv = await interceptHost(cleanup, 'api.osv.dev', {
       url: `${berth.url}/osv/${root}`,
       headers: { authorization: `Bearer ${viewer.api.token}` },
@@ -175,33 +148,15 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
     }
   }
 
-  /** Returns undefined if it lacks the ecosystem of a package. */
   const scan = async (sbom: string, source: Comparison['source']): Promise<Finding[] | undefined> => {
-    const isOffline = source === 'records'
-    // The server is in this process, so it must not wait.
-    const options = isOffline ? ['--experimental-offline'] : []
-    const args = ['scan', ...options, '--format', 'json', '--verbosity', 'error', '--sbom', sbom]
-    const child = spawn(program, args, {
-      env: { PATH: process.env['PATH'], ...(isOffline ? { [RECORDS_VARIABLE]: records } : osv.env) },
-      timeout: SCAN_MS_MAX,
+    const found = await scanWith(program, {
+      input: ['--sbom', sbom],
+      from: source === 'records' ? { records } : { env: osv.env },
     })
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close'),
-    ])
-    if (isOffline && code === 127 && /could not find local databases/.test(stderr)) return undefined
-    // 1: vulnerabilities were found; 128: there are no packages.
-    assert.ok([0, 1, 128].includes(code), `exit code ${code}: ${stderr}`)
-    const { results } = (code === 128 ? {} : JSON.parse(stdout)) as { results?: Json[] }
-    return (results ?? []).flatMap(({ packages }) =>
-      packages.flatMap(({ package: its, vulnerabilities }: Json) =>
-        vulnerabilities.map(({ id, aliases }: Json) => ({
-          key: keyOf(its.name.replace(distributions, ''), its.version),
-          ids: [id, ...(aliases ?? [])],
-        })),
-      ),
-    )
+    return found?.map(({ name, version, ids }) => ({
+      key: keyOf(name.replace(distributions, ''), version),
+      ids,
+    }))
   }
 
   for (const image of Object.keys(realImages))

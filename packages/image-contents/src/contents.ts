@@ -16,13 +16,15 @@ export interface Distribution {
   readonly versionId: string
   /** `PRETTY_NAME`. */
   readonly name: string
+  /** `SUPPORT_END`, the start of that day in milliseconds since 1970. */
+  readonly supportEndMs?: number | undefined
 }
 
 /** Times that are known of few packages. Milliseconds since 1970, in whole seconds. */
 export interface PackageTimes {
   /** When the package was built. */
   readonly builtMs?: number
-  /** When its support ends. */
+  /** When its support ends, if the SBOM states it. */
   readonly endOfLifeMs?: number
 }
 

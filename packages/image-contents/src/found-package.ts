@@ -1,5 +1,6 @@
 import { PackageURL } from 'packageurl-js'
 import type { Distribution, ImagePackage, PackageOrigin } from './contents.ts'
+import { distributionTypes } from './end-of-life.ts'
 import { type LayerLimits, layerLimits } from './limits.ts'
 import { packageTimes } from './package-times.ts'
 
@@ -24,8 +25,6 @@ export interface FileContents {
   /** Each continues "could not be read, because". */
   readonly problems: readonly string[]
   readonly distribution?: Distribution | undefined
-  /** When the support of the distribution ends, in milliseconds since 1970. */
-  readonly supportEndMs?: number | undefined
   /** Licence of the Debian package with the copyright file. */
   readonly license?: string
   readonly embeddedSbom?: Uint8Array
@@ -34,19 +33,17 @@ export interface FileContents {
 /** What a reader reports that stops at the limit: a hostile list would fill the memory before the image as a whole is checked. */
 export const TOO_MANY_PACKAGES = `it lists more than ${layerLimits.packagesMax} packages`
 
-const ofDistribution = new Set(['apk', 'deb', 'opkg', 'rpm'])
-
 /** Namespaces of package URLs that differ from the `ID` of os-release. */
 const rpmNamespaces: Readonly<Record<string, string>> = { rhel: 'redhat' }
 
 /** `path`, `layer`: of the file that lists the package. Throws if the type does not allow the name. */
 export function imagePackage(
   found: FoundPackage,
-  { distribution, supportEndMs }: Pick<FileContents, 'distribution' | 'supportEndMs'>,
+  distribution: Distribution | undefined,
   { path, layer }: Pick<ImagePackage, 'path' | 'layer'>,
 ): ImagePackage {
   const { type, name, version, architecture = '', origin, license = '' } = found
-  const isOfDistribution = ofDistribution.has(type)
+  const isOfDistribution = distributionTypes.has(type)
   const namespace = isOfDistribution ? namespaceOf(type, distribution) : found.namespace
   const qualifiers = {
     ...found.qualifiers,
@@ -72,7 +69,7 @@ export function imagePackage(
     license,
     path,
     layer,
-    ...packageTimes(found.builtMs, isOfDistribution ? supportEndMs : undefined),
+    ...packageTimes(found.builtMs, undefined),
   }
 }
 

@@ -124,4 +124,5 @@ export interface ContentsBody {
   readonly packageCount: number
   readonly problems: readonly { readonly path: string; readonly reason: string }[]
   readonly readTime?: string
+  readonly distribution?: object
 }

@@ -3379,6 +3379,11 @@ export interface ImageDistribution {
   readonly version: string
   /** Name with version. */
   readonly name: string
+  /**
+   * Day on which the fixes of this release end, as the distribution publishes it, or as `SUPPORT_END` in its os-release
+   * states it. Unset if it is unknown, and for distributions without releases.
+   */
+  readonly endOfLifeTime?: string
 }
 
 /** Difference of the vulnerabilities of two images. */
@@ -3430,6 +3435,10 @@ export interface ImagePackage {
   readonly path: string
   /** Digest of the layer with that file. Empty if it is unknown. */
   readonly layer: string
+  /** Time of the build, from the database of apk or rpm, or the SBOM of the image. Unset if it is unknown. */
+  readonly buildTime?: string
+  /** End of life: that in the SBOM of the image, else that of the distribution. Unset if it is unknown. */
+  readonly endOfLifeTime?: string
 }
 
 /** Vulnerabilities of an image as a document. */

@@ -14,6 +14,11 @@ const dateOnly = new Intl.DateTimeFormat('en', { dateStyle: 'medium' })
 
 export const formatTime = (value: string): string => short.format(new Date(value))
 
+const dayFormat = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' })
+
+/** A day that has no time, so that it is the same in each zone. */
+export const formatDay = (value: string | number): string => dayFormat.format(new Date(value))
+
 /** Within a week as a duration ("3 hours ago", "in 2 days"), otherwise as a date. */
 export function relativeTime(value: string, nowMs: number = Date.now()): string {
   const difference = new Date(value).getTime() - nowMs

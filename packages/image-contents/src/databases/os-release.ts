@@ -10,6 +10,7 @@ export function readOsRelease(content: Buffer): FileContents {
   }
   if (values.size === 0) return { packages: [], problems: ['it has no assignments'] }
   const id = (values.get('ID') ?? '').toLowerCase()
+  const supportEndMs = dayOf(values.get('SUPPORT_END'))
   return {
     packages: [],
     problems: [],
@@ -17,8 +18,8 @@ export function readOsRelease(content: Buffer): FileContents {
       id: /^[a-z0-9._-]{1,64}$/.test(id) ? id : 'linux',
       versionId: short(values.get('VERSION_ID')),
       name: short(values.get('PRETTY_NAME') ?? values.get('NAME')),
+      ...(supportEndMs === undefined ? {} : { supportEndMs }),
     },
-    supportEndMs: dayOf(values.get('SUPPORT_END')),
   }
 }
 
@@ -28,11 +29,11 @@ function short(value = ''): string {
   return value.replaceAll(/\p{Cc}/gu, '').slice(0, VALUE_CHARS_MAX)
 }
 
-/** Returns the start of a day, `2028-06-30`, in UTC; undefined for other text. */
+/** Returns the start of a day after 1970, `2028-06-30`, in UTC; undefined for other text. */
 function dayOf(text = ''): number | undefined {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
   // February 30 is read as another day.
-  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text ? undefined : ms
+  return ms > 0 && new Date(ms).toISOString().slice(0, 10) === text ? ms : undefined
 }
 
 /** Shell quoting: single quotes, or double quotes with backslashes. */

@@ -1,5 +1,5 @@
-import type { ImageContents, ImagePackage } from '../contents.ts'
-import { type FileContents, imagePackage } from '../found-package.ts'
+import type { Distribution, ImageContents, ImagePackage } from '../contents.ts'
+import { imagePackage } from '../found-package.ts'
 import { type LayerLimits, layerLimits } from '../limits.ts'
 import { copyrightPath, osReleasePaths } from './file-readers.ts'
 import { FileTree } from './file-tree.ts'
@@ -59,7 +59,7 @@ export async function readLayers(
 }
 
 function contentsOf(tree: FileTree, layers: readonly ImageLayer[], problems: ProblemList): LayersContents {
-  const system = systemOf(tree)
+  const distribution = distributionOf(tree)
   const packages: ImagePackage[] = []
   const embeddedSboms: EmbeddedSbom[] = []
   const seen = new Set<unknown>()
@@ -73,19 +73,22 @@ function contentsOf(tree: FileTree, layers: readonly ImageLayer[], problems: Pro
     for (const found of contents.packages) {
       const license = found.license || (found.type === 'deb' ? licenseOf(tree, found.name) : '')
       try {
-        packages.push(imagePackage({ ...found, license }, system, { path, layer }))
+        packages.push(imagePackage({ ...found, license }, distribution, { path, layer }))
       } catch {
         problems.add(path, `the package ${found.name} has no valid package URL`)
       }
     }
   }
-  return { distribution: system.distribution, packages, problems: problems.all, embeddedSboms }
+  return { distribution, packages, problems: problems.all, embeddedSboms }
 }
 
 /** What `os-release` states. */
-function systemOf(tree: FileTree): Pick<FileContents, 'distribution' | 'supportEndMs'> {
-  const files = osReleasePaths.map((path) => contentsBehind(tree, path))
-  return files.find((file) => file?.distribution !== undefined) ?? {}
+function distributionOf(tree: FileTree): Distribution | undefined {
+  for (const path of osReleasePaths) {
+    const distribution = contentsBehind(tree, path)?.distribution
+    if (distribution !== undefined) return distribution
+  }
+  return undefined
 }
 
 function licenseOf(tree: FileTree, packageName: string): string {

@@ -142,6 +142,7 @@ async function storeReading(
     distribution_id: distribution?.id ?? '',
     distribution_version: distribution?.versionId ?? '',
     distribution_name: distribution?.name ?? '',
+    support_end_ms: distribution?.supportEndMs ?? 0,
     packages: packages.size,
     problems: contents.problems.length,
   }

@@ -76,6 +76,8 @@ const packageView: View<ImagePackage> = {
     { title: 'TYPE', value: ({ type }) => type },
     { title: 'LICENSE', value: ({ license }) => license },
     { title: 'ORIGIN', value: ({ originName }) => originName, wide: true },
+    { title: 'BUILT', kind: 'time', value: ({ buildTime = '' }) => buildTime, wide: true },
+    { title: 'END OF LIFE', kind: 'time', value: ({ endOfLifeTime = '' }) => endOfLifeTime, wide: true },
     { title: 'PURL', value: ({ purl }) => purl, wide: true },
     { title: 'PATH', value: ({ path }) => path, wide: true },
     { title: 'LAYER', kind: 'uid', value: ({ layer }) => layer, wide: true },
@@ -95,7 +97,7 @@ const packageList: ListDeclaration<ImagePackage> = {
     waitOption,
   ],
   notes:
-    'The server reads each image after it is pushed: the SBOMs that are attached to it, else its layers. What could not be read is reported on standard error.',
+    'The server reads each image after it is pushed: the SBOMs that are attached to it, else its layers. What could not be read, and a distribution that receives no more fixes, is reported on standard error.',
   examples: [
     'berth images packages my-org/app:1.0',
     'berth images packages my-org/app:1.0 --type npm --license gpl --wait',
@@ -117,8 +119,11 @@ async function* listPackages(invocation: Invocation): AsyncGenerator<ImagePackag
   })
 }
 
-function reportProblems({ output }: Invocation, { problems, state }: ImageContents): void {
+function reportProblems({ output }: Invocation, { problems, state, distribution }: ImageContents): void {
   if (state === 'CONTENTS_STATE_PENDING') output.notice('the image is to be read again')
+  const end = distribution?.endOfLifeTime
+  if (end !== undefined && Date.parse(end) <= Date.now())
+    output.notice(`${distribution?.name || distribution?.id} has received no fixes since ${end.slice(0, 10)}`)
   for (const { path, reason } of problems)
     output.notice(`${path === '' ? 'the image' : path} could not be read, because ${reason}`)
 }

@@ -7,7 +7,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { formatNumber, plural } from '../../components/quantity.tsx'
-import { Time } from '../../components/time.tsx'
+import { formatDay, Time } from '../../components/time.tsx'
 
 /** Whether an image was read, and a summary of what it contains. */
 
@@ -52,9 +52,10 @@ export function ContentsFacts({ image, contents, missing }: ContentsFactsProps) 
                   none
                 </span>
               ) : (
-                <bdi key="distribution">
-                  {distribution.name || `${distribution.id} ${distribution.version}`}
-                </bdi>
+                <span key="distribution">
+                  <bdi>{distribution.name || `${distribution.id} ${distribution.version}`}</bdi>
+                  <EndOfLife time={distribution.endOfLifeTime} />
+                </span>
               ),
             ],
             ['Read from', `${sources[source]}${format}`],
@@ -71,6 +72,16 @@ export function ContentsFacts({ image, contents, missing }: ContentsFactsProps) 
       <Problems problems={problems} />
       <ReadAgain image={image} contents={contents} missing={missing} />
     </>
+  )
+}
+
+function EndOfLife({ time }: { readonly time: string | undefined }) {
+  if (time === undefined) return null
+  const isOver = Date.parse(time) <= Date.now()
+  return (
+    <span className="second">
+      {isOver ? 'no fixes since' : 'fixes until'} {formatDay(time)}
+    </span>
   )
 }
 

@@ -18,6 +18,7 @@ import { NoPermission } from '../../components/no-permission.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import type { PlainColumn } from '../../components/plain-table.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
+import { formatDay } from '../../components/time.tsx'
 import { ContentsFacts } from './contents-facts.tsx'
 import type { ImageTabProps } from './image-tab.ts'
 import { Sboms } from './sboms.tsx'
@@ -147,10 +148,11 @@ const columns: readonly PlainColumn<ImagePackage>[] = [
   {
     id: 'version',
     title: 'Version',
-    cell: ({ version, architecture }) => (
+    cell: ({ version, architecture, buildTime }) => (
       <>
         {version === '' ? unknown : <bdi className="package-name">{version}</bdi>}
         {architecture !== '' && <bdi className="second">{architecture}</bdi>}
+        {buildTime !== undefined && <span className="second">built {formatDay(buildTime)}</span>}
       </>
     ),
   },

@@ -11,7 +11,7 @@ import { Equivalent, quoted } from '../../components/copy.tsx'
 import { FilterBar, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { RowAction } from '../../components/row-action.tsx'
-import { Time } from '../../components/time.tsx'
+import { formatDay, Time } from '../../components/time.tsx'
 import { Hidden, kindName, MemberName, memberName, Sources } from '../access/members.tsx'
 import type { FolderTabProps } from './folder.tsx'
 import { AddDialog, ChangeDialog, RemoveDialog } from './people-dialogs.tsx'
@@ -132,15 +132,13 @@ function FirstPage({ query }: { readonly query: ReturnType<typeof membersQuery> 
   return <Hidden hidden={first?.hidden ?? []} />
 }
 
-const dayFormat = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' })
-
 /** Of people, the server reports the day, in UTC. */
 function LastSeen({ member: { kind, lastSeenTime } }: { readonly member: Member }) {
   if (kind === 'MEMBER_KIND_EXTERNAL_GROUP') return null
   if (kind !== 'MEMBER_KIND_USER' || lastSeenTime === undefined)
     return <Time value={lastSeenTime} isRelative absent="unknown" />
-  const day = dayFormat.format(new Date(lastSeenTime))
-  return <time dateTime={lastSeenTime}>{day === dayFormat.format(new Date()) ? 'today' : day}</time>
+  const day = formatDay(lastSeenTime)
+  return <time dateTime={lastSeenTime}>{day === formatDay(Date.now()) ? 'today' : day}</time>
 }
 
 function RoleLink({ role }: { readonly role: Member['role'] | undefined }) {

@@ -46,28 +46,79 @@ interface RecordPage {
 const columns = [
   ...['root', 'parent', 'key', 'format', 'document', 'id', 'aliases', 'summary', 'packages'],
   ...['severity', 'score', 'cwes', 'published_ms', 'modified_ms', 'text'],
-].join(', ')
+]
 
-export async function readRecords(
+export interface FoundRecords {
+  readonly rows: readonly FoundRecord[]
+  /** Of all pages. */
+  readonly total: number
+}
+
+/** Returns a page of records. The first page of a search for words is one statement, which reads the texts once for the page and the total. */
+export async function findRecords(
+  db: Db,
+  scope: string,
+  filters: RecordFilters,
+  page: RecordPage,
+): Promise<FoundRecords> {
+  if (filters.words.length > 0 && page.after === undefined) return searchTexts(db, scope, filters, page)
+  const [rows, total] = await Promise.all([
+    readRecords(db, scope, filters, page),
+    countRecords(db, scope, filters),
+  ])
+  return { rows, total }
+}
+
+async function searchTexts(
+  db: Db,
+  scope: string,
+  filters: RecordFilters,
+  { order, size }: Pick<RecordPage, 'order' | 'size'>,
+): Promise<FoundRecords> {
+  const sql = sqlText(db.engine)
+  const { column } = order
+  const { keys, ordered } = orderSql(order)
+  const selected = columns.map((name) => (name === 'key' ? 'page.key' : `record.${name}`))
+  // Keys only are sorted. Without a row on the page, the total is in a row of its own. Values are bound in the order of the text.
+  const text = `with hits as materialized (select parent, key, ${column} from vulnerability_records
+      where ${conditionsSql(sql, scope, filters)}),
+    page as materialized (select parent, key from hits order by ${ordered} limit ${sql.bind(size)})
+    select (select count(*) from hits) as total, ${selected.join(', ')}
+    from (select 1 as one) as always left join page on true
+    left join vulnerability_records as record
+      on record.root = ${sql.bind(rootOf(scope))} and record.parent = page.parent and record.key = page.key
+    order by ${keys.map((key) => `record.${key} ${order.descending ? 'desc' : 'asc'}`).join(', ')}`
+  type Row = Omit<FoundRecord, 'key'> & { readonly key: string | null; readonly total: number }
+  const found = await runLongText<Row>(db, text, sql)
+  return {
+    rows: found.filter((row): row is Row & FoundRecord => row.key !== null),
+    total: Number(found[0]?.total ?? 0),
+  }
+}
+
+async function readRecords(
   db: Db,
   scope: string,
   filters: RecordFilters,
   { order, after, size }: RecordPage,
 ): Promise<readonly FoundRecord[]> {
-  const direction = order.descending ? 'desc' : 'asc'
-  const keys = [order.column, 'parent', 'key']
   const sql = sqlText(db.engine)
+  const { keys, ordered } = orderSql(order)
   const where = conditionsSql(sql, scope, filters)
   const rest =
     after === undefined
       ? ''
       : ` and (${keys.join(', ')}) ${order.descending ? '<' : '>'} (${sql.bindAll(after)})`
-  const ordered = keys.map((key) => `${key} ${direction}`).join(', ')
-  const text = `select ${columns} from vulnerability_records where ${where}${rest} order by ${ordered} limit ${sql.bind(size)}`
+  const text = `select ${columns.join(', ')} from vulnerability_records where ${where}${rest} order by ${ordered} limit ${sql.bind(size)}`
   return runLongText<FoundRecord>(db, text, sql)
 }
 
-export async function countRecords(db: Db, scope: string, filters: RecordFilters): Promise<number> {
+function orderSql({ column, descending }: OrderKey) {
+  const keys = [column, 'parent', 'key']
+  return { keys, ordered: keys.map((key) => `${key} ${descending ? 'desc' : 'asc'}`).join(', ') }
+}
+
+async function countRecords(db: Db, scope: string, filters: RecordFilters): Promise<number> {
   const sql = sqlText(db.engine)
   const text = `select count(*) as n from vulnerability_records where ${conditionsSql(sql, scope, filters)}`
   const [row] = await runCachedText<{ readonly n: number }>(db, text, sql, { long: true })

@@ -1,5 +1,6 @@
 import { SbomFormat } from '@berth/contract/gen/berth/registry/v1/contents_pb.js'
 import type { ImagePackage } from '@berth/image-contents/contents.ts'
+import { withEndOfLife } from '@berth/image-contents/end-of-life.ts'
 import { PackageURL } from 'packageurl-js'
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import type { Addresses } from '../../config/addresses.ts'
@@ -50,7 +51,8 @@ export function createContentsReader(
     },
     async readPackages(image) {
       requireRead(image)
-      return (await readStoredContents(db.kysely, image))?.packages ?? []
+      const contents = await readStoredContents(db.kysely, image)
+      return contents === undefined ? [] : withEndOfLife(contents).packages
     },
     async readSbom(image, format) {
       requireRead(image)

@@ -13,6 +13,7 @@ import {
 } from '@berth/contract/gen/berth/registry/v1/contents_pb.js'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import type { ImagePackage } from '@berth/image-contents/contents.ts'
+import { lastDayMs } from '@berth/image-contents/end-of-life.ts'
 import { create } from '@bufbuild/protobuf'
 import { invalidArgument } from '../../api/errors.ts'
 import { timestampOf } from '../../api/messages.ts'
@@ -168,13 +169,24 @@ async function toMessage({ kysely }: Store['db'], row: ManifestContentsRow): Pro
           .execute()
   const problems = Number(row.problems) === 0 ? [] : ((await readStoredContents(kysely, row))?.problems ?? [])
   const { distribution_id: id, distribution_version: version, distribution_name: name } = row
+  const supportEndMs = Number(row.support_end_ms) || undefined
+  const ends = lastDayMs({ id, versionId: version, supportEndMs })
   return create(ImageContentsSchema, {
     digest: row.digest,
     state: states[row.state] ?? ContentsState.UNSPECIFIED,
     reason: row.state === 'failed' ? row.reason : '',
     source: sources[row.source] ?? ContentsSource.UNSPECIFIED,
     sbomFormat: row.format,
-    ...(id === '' ? {} : { distribution: { id, version, name } }),
+    ...(id === ''
+      ? {}
+      : {
+          distribution: {
+            id,
+            version,
+            name,
+            ...(ends !== undefined && { endOfLifeTime: timestampOf(ends) }),
+          },
+        }),
     packageCount: Number(row.packages),
     typeCounts: counts.map(({ type, count }) => ({ type, count: Number(count) })),
     problems: problems.map(({ path, reason }) => ({ path, reason })),
@@ -182,9 +194,11 @@ async function toMessage({ kysely }: Store['db'], row: ManifestContentsRow): Pro
   })
 }
 
-function toPackage({ origin, ...found }: ImagePackage) {
+function toPackage({ origin, builtMs, endOfLifeMs, ...found }: ImagePackage) {
   return create(ImagePackageSchema, {
     ...found,
+    ...(builtMs !== undefined && { buildTime: timestampOf(builtMs) }),
+    ...(endOfLifeMs !== undefined && { endOfLifeTime: timestampOf(endOfLifeMs) }),
     originName: origin?.name ?? '',
     originVersion: origin?.version ?? '',
   })

@@ -1,4 +1,5 @@
 import { SbomFormat } from '@berth/contract/gen/berth/registry/v1/contents_pb.js'
+import { withEndOfLife } from '@berth/image-contents/end-of-life.ts'
 import { writeCycloneDx } from '@berth/image-contents/writers/write-cyclonedx.ts'
 import { writeSpdx } from '@berth/image-contents/writers/write-spdx.ts'
 import { failedPrecondition, notFound } from '../../api/errors.ts'
@@ -78,8 +79,9 @@ export async function writeSbom(
   row: ManifestContentsRow,
   format: SbomFormat.SPDX | SbomFormat.CYCLONEDX,
 ): Promise<SbomText> {
-  const contents = await readStoredContents(db.kysely, row)
-  if (contents === undefined) throw notFound(SBOM_TYPE, row.digest)
+  const stored = await readStoredContents(db.kysely, row)
+  if (stored === undefined) throw notFound(SBOM_TYPE, row.digest)
+  const contents = withEndOfLife(stored)
   const image = {
     repository,
     digest: row.digest,

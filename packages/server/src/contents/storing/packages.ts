@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Distribution, ImageContents, ImagePackage } from '@berth/image-contents/contents.ts'
+import { distributionTypes } from '@berth/image-contents/end-of-life.ts'
 import { newShortId } from '../../registry/manifests/contents-rows.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
@@ -9,8 +10,6 @@ import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 /** Packages of an organization, each stored once however many images contain it. */
 
 const KEYS_PER_STATEMENT = 500
-/** Types whose packages belong to a distribution, which decides about their versions. */
-const ofDistribution = new Set(['apk', 'deb', 'rpm', 'opkg', 'alpm'])
 
 /** Returns the distinct packages by key. */
 export function packageRows(
@@ -38,7 +37,7 @@ function packageRow(root: string, found: ImagePackage, distribution: Distributio
     architecture,
     license,
     distribution:
-      distribution !== undefined && ofDistribution.has(type)
+      distribution !== undefined && distributionTypes.has(type)
         ? `${distribution.id} ${distribution.versionId}`.trim()
         : '',
   }

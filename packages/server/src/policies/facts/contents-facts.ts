@@ -1,8 +1,8 @@
+import { endOfLifeMs, NEVER_MS } from '@berth/image-contents/end-of-life.ts'
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
 import { preparedRead } from '../../storage/prepared.ts'
-import { endOfLifeMs, NEVER_MS } from './end-of-life.ts'
 import type { Fact, FactProvider, Facts, ImageFacts } from './image-facts.ts'
 
 /** Facts for policies about what an image contains. */
@@ -11,7 +11,7 @@ const contentsOf = preparedRead(
   (db, { root, repo, digest }: { root: string; repo: string; digest: string }) =>
     db
       .selectFrom('manifest_contents')
-      .select(['id', 'state', 'reason', 'distribution_id', 'distribution_version'])
+      .select(['id', 'state', 'reason', 'distribution_id', 'distribution_version', 'support_end_ms'])
       .where('root', '=', root)
       .where('repo', '=', repo)
       .where('digest', '=', digest),
@@ -53,10 +53,11 @@ export function contentsFacts(db: Db): FactProvider {
         }
       }
       const { distribution_id: id, distribution_version: version } = contents
+      const supportEndMs = Number(contents.support_end_ms) || undefined
       const facts: { -readonly [N in keyof Facts]: Facts[N] } = {
         contents_known: { value: true },
         distribution: { value: nameOf(id, version) },
-        end_of_life: endOfLife(id, version),
+        end_of_life: endOfLife({ id, versionId: version, supportEndMs }),
       }
       if (wanted.includes('packages') || wanted.includes('licenses'))
         Object.assign(facts, packageFacts(await packagesOf(db, { root, contents: Number(contents.id) })))
@@ -67,10 +68,11 @@ export function contentsFacts(db: Db): FactProvider {
 
 const nameOf = (id: string, version: string): string => (version === '' ? id : `${id}:${version}`)
 
-function endOfLife(id: string, version: string): Fact<number> {
+function endOfLife(distribution: Parameters<typeof endOfLifeMs>[0]): Fact<number> {
+  const { id, versionId } = distribution
   // An image without a distribution has no end of life.
-  const end = id === '' ? NEVER_MS : endOfLifeMs(id, version)
-  return end === undefined ? { unknown: `that of ${nameOf(id, version)} is not known` } : { value: end }
+  const end = id === '' ? NEVER_MS : endOfLifeMs(distribution)
+  return end === undefined ? { unknown: `that of ${nameOf(id, versionId)} is not known` } : { value: end }
 }
 
 function packageFacts(

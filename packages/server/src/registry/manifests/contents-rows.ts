@@ -44,6 +44,7 @@ export function unreadContents(
     distribution_id: '',
     distribution_version: '',
     distribution_name: '',
+    support_end_ms: 0,
     packages: 0,
     problems: 0,
     reader: 0,

@@ -671,6 +671,8 @@ export interface ManifestContentsRow {
   distribution_id: string
   distribution_version: string
   distribution_name: string
+  /** `SUPPORT_END` of os-release; 0 without. */
+  support_end_ms: number
   /** Distinct packages, of the last reading that succeeded, which stays while the manifest is read again. */
   packages: number
   problems: number

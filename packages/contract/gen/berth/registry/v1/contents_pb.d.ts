@@ -120,6 +120,14 @@ export declare type ImageDistribution = Message<"berth.registry.v1.ImageDistribu
    * @generated from field: string name = 3;
    */
   name: string;
+
+  /**
+   * Day on which the fixes of this release end, as the distribution publishes it, or as `SUPPORT_END` in its os-release
+   * states it. Unset if it is unknown, and for distributions without releases.
+   *
+   * @generated from field: google.protobuf.Timestamp end_of_life_time = 4;
+   */
+  endOfLifeTime?: Timestamp | undefined;
 };
 
 /**
@@ -264,6 +272,20 @@ export declare type ImagePackage = Message<"berth.registry.v1.ImagePackage"> & {
    * @generated from field: string layer = 11;
    */
   layer: string;
+
+  /**
+   * Time of the build, from the database of apk or rpm, or the SBOM of the image. Unset if it is unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp build_time = 12;
+   */
+  buildTime?: Timestamp | undefined;
+
+  /**
+   * End of life: that in the SBOM of the image, else that of the distribution. Unset if it is unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp end_of_life_time = 13;
+   */
+  endOfLifeTime?: Timestamp | undefined;
 };
 
 /**

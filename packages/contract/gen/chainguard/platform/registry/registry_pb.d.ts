@@ -2231,8 +2231,7 @@ export declare type PkgMetadata = Message<"chainguard.platform.registry.PkgMetad
   originPurl: string;
 
   /**
-   * End of life: that of the distribution, as `SUPPORT_END` in its `os-release` has it, or that in the SBOM of the
-   * image. Unset if it is unknown.
+   * End of life: that in the SBOM of the image, else that of the distribution. Unset if it is unknown.
    *
    * @generated from field: google.protobuf.Timestamp eol_date = 3;
    */
