@@ -102,6 +102,10 @@ async function insertOwner({ store }: Installation, roles: readonly string[]): P
     }
   })
   await kysely.insertInto('role_bindings').values(bindings).execute()
+  await kysely
+    .insertInto('identity_organizations')
+    .values({ root: CALLER, identity_uid: CALLER, organization: ORGANIZATION })
+    .execute()
 }
 
 /** In uid order, which is the order of the widest index. */

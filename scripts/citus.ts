@@ -22,7 +22,8 @@ export function hasCitus(binaries: string): boolean {
 
 const SERVERS = 3
 
-const settings = {
+/** Of each server of a cluster. */
+export const clusterSettings = {
   shared_preload_libraries: 'citus',
   // A transaction on several servers is prepared on each of them.
   max_prepared_transactions: 300,
@@ -38,7 +39,9 @@ export async function startThrowAwayCluster(binaries: string, parent: string): P
   // They connect to each other with it.
   const password = randomBytes(16).toString('hex')
   const started = await Promise.allSettled(
-    Array.from({ length: SERVERS }, () => startThrowAwayServer(binaries, parent, { password, settings })),
+    Array.from({ length: SERVERS }, () =>
+      startThrowAwayServer(binaries, parent, { password, settings: clusterSettings }),
+    ),
   )
   const servers = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   const stop = async () => {

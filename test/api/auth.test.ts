@@ -158,6 +158,8 @@ onEveryDatabase(
         updated_ms: 0,
       }))
       await db().insertInto('role_bindings').values(rows).execute()
+      const organization = { root: identity, identity_uid: identity, organization: root }
+      await db().insertInto('identity_organizations').values(organization).execute()
       const { body } = await validate(await berth.tokenOf(identity))
       assert.equal(body.capabilities.length, limits.whoAmIGroupsMax)
       await db().deleteFrom('role_bindings').where('identity_uid', '=', identity).execute()

@@ -98,6 +98,8 @@ onEveryDatabase('access to the operator API', (cast) => {
         updated_ms: 0,
       })
       .execute()
+    const organization = { root: identity, identity_uid: identity, organization: uid }
+    await kysely.insertInto('identity_organizations').values(organization).execute()
     assert.equal((await operatorApi(berth, await berth.tokenOf(identity)).get('accounts')).status, 403)
     await kysely.deleteFrom('role_bindings').where('uid', '=', row.uid).where('root', '=', uid).execute()
   })

@@ -13,11 +13,11 @@ import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 
 /** On a distributed database, statements of requests ask the servers of the organizations that they name. */
 
-/** uids of organizations in the values of a statement; '' is one. */
+/** uids of organizations in the values of a statement, at least one: that of the installation is ''. */
 function rootsIn(values: readonly unknown[]): ReadonlySet<string> {
   const texts = values.filter((value) => typeof value === 'string')
   const uids = texts.flatMap((text) => text.match(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g) ?? [])
-  return new Set([...uids, ...texts.filter((text) => text === '')])
+  return new Set(uids.length === 0 ? [''] : uids)
 }
 
 /** A statement without its values and without the lengths of its lists. */

@@ -4,6 +4,8 @@ import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
 import { resource as resourceOption } from '@berth/contract/gen/google/api/resource_pb.js'
 import { isV1 } from '@berth/contract/schema-files.ts'
 import { standardMethod } from '@berth/server/api/standard-methods.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { recordOrganization } from '@berth/server/iam/identities/organizations.ts'
 import { managedRoleByUid } from '@berth/server/iam/managed-roles.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { insertResource } from '@berth/server/storage/resource-rows.ts'
@@ -199,6 +201,7 @@ async function startListRun({ berth, admin }: ApiFixture, question: ListQuestion
       )
       for (const scope of new Set(scopes)) {
         const uid = `${scope}/${randomBytes(8).toString('hex')}`
+        await recordOrganization(db, tx, scope as Uid, identity)
         const binding = rowOf('role_bindings', uid, { name: '' }) as Tables['role_bindings']
         await insertResource(db, tx, 'role_bindings', {
           ...binding,

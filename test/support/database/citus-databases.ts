@@ -47,7 +47,8 @@ async function onEach(urls: readonly string[], work: (url: string) => Promise<vo
   await Promise.all(urls.map(work))
 }
 
-async function joinServers(urls: readonly string[], name: string): Promise<void> {
+/** Installs the extension in a database of each server; the first one is the coordinator. */
+export async function joinServers(urls: readonly string[], name: string): Promise<void> {
   const [coordinator = '', ...workers] = urls
   const { username, password } = new URL(coordinator)
   await onEach(urls, async (url) => {

@@ -20,6 +20,8 @@ export interface OwnPostgres {
   thaw(): void
   /** Ends it without a shutdown. */
   kill(): Promise<void>
+  /** Starts it again after its end, with the same address and data. */
+  restart(): Promise<void>
   /** Makes a standby the primary. */
   promote(): void
 }
@@ -63,8 +65,10 @@ function ownDirectory(t: Cleanup): string {
   return directory
 }
 
+type Settings = Readonly<Record<string, string | number>>
+
 /** Starts a cluster with fsync on. */
-export async function startPostgres(t: Cleanup): Promise<OwnPostgres> {
+export async function startPostgres(t: Cleanup, settings: Settings = {}): Promise<OwnPostgres> {
   const directory = ownDirectory(t)
   const data = join(directory, 'data')
   run(
@@ -72,7 +76,7 @@ export async function startPostgres(t: Cleanup): Promise<OwnPostgres> {
     ['-D', data, '-U', 'berth', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
     directory,
   )
-  return launch(t, directory, data)
+  return launch(t, directory, data, settings)
 }
 
 /** Starts a standby that follows `primary`. */
@@ -101,26 +105,37 @@ export async function startStandby(t: Cleanup, primary: OwnPostgres): Promise<Ow
   return launch(t, directory, data)
 }
 
-async function launch(t: Cleanup, directory: string, data: string): Promise<OwnPostgres> {
+async function launch(
+  t: Cleanup,
+  directory: string,
+  data: string,
+  settings: Settings = {},
+): Promise<OwnPostgres> {
   const port = await freePort()
-  const server = spawn(
-    join(binaries ?? '', 'postgres'),
-    ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory].concat(
-      ['fsync=on', 'max_connections=200'].flatMap((setting) => ['-c', setting]),
-    ),
-    { ...user(), cwd: directory, stdio: 'ignore', env: { PATH: process.env['PATH'], LC_ALL: 'C' } },
-  )
-  const ended = once(server, 'close')
+  const all = { fsync: 'on', max_connections: 200, ...settings }
+  const start = () => {
+    const server = spawn(
+      join(binaries ?? '', 'postgres'),
+      ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory].concat(
+        Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ),
+      { ...user(), cwd: directory, stdio: 'ignore', env: { PATH: process.env['PATH'], LC_ALL: 'C' } },
+    )
+    return { server, ended: once(server, 'close') }
+  }
+  let running = start()
   const signal = (name: NodeJS.Signals) => {
-    for (const pid of [server.pid ?? 0, ...childrenOf(server.pid ?? 0)])
+    const { pid = 0 } = running.server
+    for (const one of [pid, ...childrenOf(pid)])
       try {
-        process.kill(pid, name)
+        process.kill(one, name)
       } catch (error) {
         // Sessions end by themselves meanwhile.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
       }
   }
   const kill = async () => {
+    const { server, ended } = running
     if (server.exitCode !== null || server.signalCode !== null) return
     // A process that is stopped takes no other signal.
     signal('SIGCONT')
@@ -137,6 +152,10 @@ async function launch(t: Cleanup, directory: string, data: string): Promise<OwnP
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     kill,
+    async restart() {
+      running = start()
+      await untilConnected(url)
+    },
     promote: () => run('pg_ctl', ['promote', '-D', data], directory),
   }
   await untilConnected(url)

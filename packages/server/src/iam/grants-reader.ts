@@ -11,16 +11,14 @@ import {
   union,
   without,
 } from '@berth/contract/capabilities.ts'
-import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { LRUCache } from 'lru-cache'
-import { isWithin, pathOf, rootOf, type Uid } from '../api/uid.ts'
+import { isWithin, pathOf } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
-import type { Tx } from '../storage/db.ts'
-import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
-import { currentSessionSql, readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
+import { readVoucher } from '../tokens/sessions/valid-sessions.ts'
+import { type GrantRow, type GrantsStore, readGrantRows } from './access/grant-rows.ts'
 import { managedRoleByUid, operatorRole, withCatalogOfOwner } from './managed-roles.ts'
 
 /**
@@ -32,84 +30,10 @@ const CACHED_IDENTITIES_MAX = 10_000
 
 type CapabilitiesByScope = Grants['capabilitiesByScope']
 
-type GrantRow = RoleRow | CallerRow
-
-interface RoleRow {
-  /** uid of the group; '' for the platform. */
-  readonly scope: string
-  readonly role_uid: string
-  readonly capabilities: string | null
-  readonly accepted_through: string
-}
-
-/** The row that shows that the identity exists, and its session. */
-interface CallerRow extends Nullable<VoucherColumns> {
-  readonly scope: null
-  readonly registered_through: string
-  /** For callers with a session. */
-  readonly expires_ms: number | string | null
-}
-
-type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
-
-type GrantsStore = Pick<Store, 'db' | 'clock'>
-
 /** Rules of this installation. */
 export interface GrantRules {
   /** Owners hold the capabilities of `catalog.admin`. */
   readonly ownersManageCatalog: boolean
-}
-
-/** A suspended organization is closed to its members: bindings in it grant nothing. */
-const organizationIsActive = (root: string) =>
-  `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
-
-/**
- * One row per role held, and one without a scope that shows that the identity exists; for the token of a session, also that the session
- * exists and has not expired (R12, R16). The roles of a session's groups (R22) belong to the user who signed in, not to an identity that
- * the user has assumed. `assumed`: without a session, also the groups of all current sessions through this identity provider,
- * by their mappings at some scopes.
- */
-function readGrantRows(
-  { db, clock }: GrantsStore,
-  { identity, session }: Pick<Caller, 'identity' | 'session'>,
-  { tx, assumed }: { readonly tx?: Tx; readonly assumed?: AssumedMappings | undefined } = {},
-): Promise<GrantRow[]> | GrantRow[] {
-  const sql = sqlText(db.engine)
-  const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
-  const noRole = 'null as scope, null as role_uid, null as capabilities, null as accepted_through'
-  const noCaller = 'null, null, null, null, null'
-  const exists =
-    session === undefined
-      ? `select ${noRole}, i.registered_through, null as expires_ms, null as vouched_by, null as provider_uid, null as vouched_email
-      from identities i where`
-      : `select ${noRole}, i.registered_through, s.expires_ms, s.vouched_by, s.provider_uid, s.vouched_email
-      from identities i join sessions s on s.id = ${sql.bind(session)}
-        and ${currentSessionSql(sql, clock())} where`
-  const held = `i.root = ${sql.bind(rootOf(identity))} and i.uid = ${sql.bind(identity)}
-    union all select b.parent, b.role_uid, r.capabilities, b.accepted_through, ${noCaller}
-      from role_bindings b ${role('b.role_uid')}
-      where b.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('b.root')}
-    union all select '', role_uid, null, '', ${noCaller} from platform_bindings where identity_uid = ${sql.bind(identity)}`
-  const ofSession =
-    session === undefined
-      ? assumed &&
-        `s.provider_uid = ${sql.bind(assumed.provider)} and ${currentSessionSql(sql, clock())}
-          and m.scope in (${sql.bindAll(assumed.scopes)})`
-      : `s.id = ${sql.bind(session)}`
-  const mapped =
-    ofSession === undefined
-      ? ''
-      : `union all select m.scope, m.role_uid, r.capabilities, '', ${noCaller}
-      from sessions s
-        join session_groups g on g.session_id = s.id
-        join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
-          and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
-        ${role('m.role_uid')}
-        left join groups o on o.root = m.root and o.uid = m.root
-      where ${ofSession} and s.identity_uid = ${sql.bind(identity)} and coalesce(o.status, 0) <> ${OrgStatus.SUSPENDED}`
-  const text = `${exists} ${held} ${mapped}`
-  return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
 }
 
 interface CachedGrants {
@@ -157,12 +81,6 @@ export function grantsIn(store: GrantsStore, rules: GrantRules): Store['grantsIn
     const found = findCaller(facts, caller)
     return found && narrowToToken(identityGrants(facts, found, rules), caller)
   }
-}
-
-/** Mappings of an identity provider at some scopes, of which there is at least one. */
-interface AssumedMappings {
-  readonly provider: Uid
-  readonly scopes: readonly string[]
 }
 
 /** A sign-in to explain. */

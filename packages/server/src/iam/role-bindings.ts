@@ -25,6 +25,7 @@ import type { RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { lockGrantableRole } from './grantable-role.ts'
 import { lockGroup } from './groups/parent-group.ts'
+import { recordOrganization } from './identities/organizations.ts'
 import { managedRoleByName } from './managed-roles.ts'
 
 /**
@@ -58,7 +59,10 @@ export function roleBindingsService(store: Store) {
     lockParent: lockGroup,
     write: {
       checks: ({ next }) => checkUids(next),
-      authorize: ({ tx, call, parent, next }) => lockBindingTargets(store, tx, call, parent, next),
+      async authorize({ tx, call, parent, next }) {
+        await lockBindingTargets(store, tx, call, parent, next)
+        await recordOrganization(store.db, tx, parent, next.identityUid)
+      },
       columns: ({ next: { identityUid, roleUid }, existing }) => ({
         identity_uid: identityUid,
         role_uid: roleUid,
@@ -176,6 +180,7 @@ export async function insertBinding(
     created_ms: now,
     updated_ms: now,
   }
+  await recordOrganization(db, tx, group, identityUid)
   await insertResource(db, tx, 'role_bindings', row)
   return row
 }
@@ -202,6 +207,7 @@ export async function bindCreator(
     created_ms: now,
     updated_ms: now,
   }
+  await recordOrganization(db, tx, organization, identity)
   await insertResource(db, tx, 'role_bindings', row, { unlimited: true })
 }
 

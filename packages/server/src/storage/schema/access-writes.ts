@@ -52,6 +52,8 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   vulnerability_records: none,
   advisory_feeds: none,
   identity_metadata: none,
+  // Names where to look for bindings, which are written with it.
+  identity_organizations: none,
   access_requests: none,
   idempotency_keys: none,
   counts: none,

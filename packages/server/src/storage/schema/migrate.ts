@@ -32,6 +32,7 @@ import * as findingHistory from '../migrations/0033-finding-history.ts'
 import * as jobRuns from '../migrations/0034-job-runs.ts'
 import * as cveFacts from '../migrations/0035-cve-facts.ts'
 import * as findingSummaryHistory from '../migrations/0036-finding-summary-history.ts'
+import * as identityOrganizations from '../migrations/0037-identity-organizations.ts'
 import * as supportEnd from '../migrations/0038-support-end.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
@@ -66,6 +67,7 @@ export const migrations = {
   '0034-job-runs': jobRuns,
   '0035-cve-facts': cveFacts,
   '0036-finding-summary-history': findingSummaryHistory,
+  '0037-identity-organizations': identityOrganizations,
   '0038-support-end': supportEnd,
 }
 

@@ -5,18 +5,15 @@ import type { Tables } from './tables.ts'
  * database on one server ignores it.
  */
 
-/** `distributedBy`: rows are on a server by a hash of this column. */
-interface Distributed<Column> {
-  readonly distributedBy: Column
+/** Rows are on a server by a hash of this column: statements that name an organization concern one server. */
+interface Distributed {
+  readonly distributedBy: 'root'
 }
 
 /** `reference`: every server has all rows, so that reads and joins are local and writes go everywhere. `local`: on the coordinator alone. */
-type Home<Row> = Row extends { root: string }
-  ? // Statements that name an organization then concern one server.
-    Distributed<'root'> | 'reference'
-  : Distributed<keyof Row & string> | 'reference' | 'local'
+export type TableHome = Distributed | 'reference' | 'local'
 
-export type TableHome = Distributed<string> | 'reference' | 'local'
+type Home<Row> = Row extends { root: string } ? Exclude<TableHome, 'local'> : Exclude<TableHome, Distributed>
 
 /** Tables of one engine that no other code reads with the query builder. */
 interface EngineTables {
@@ -32,6 +29,8 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   // Bindings of any organization have roles of others, and a session is valid while the identity provider of any organization is.
   roles: 'reference',
   identity_providers: 'reference',
+  // Each create reads those of the installation, which have no organization.
+  resource_limits: 'reference',
 
   groups: byRoot,
   identities: byRoot,
@@ -60,7 +59,7 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   advisory_feeds: byRoot,
   advisory_packages: byRoot,
   identity_metadata: byRoot,
-  resource_limits: byRoot,
+  identity_organizations: byRoot,
   access_requests: byRoot,
   counts: byRoot,
   tombstones: byRoot,
@@ -102,11 +101,11 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   platform_bindings: 'reference',
   accounts: 'reference',
 
-  idempotency_keys: { distributedBy: 'caller' },
-  pending: { distributedBy: 'secret_hash' },
-  guesses: { distributedBy: 'key' },
-  rate_limits: { distributedBy: 'key' },
-
+  // Written by requests of any organization, which must not fail with a server that has none of theirs.
+  idempotency_keys: 'local',
+  pending: 'local',
+  guesses: 'local',
+  rate_limits: 'local',
   signing_keys: 'local',
   settings: 'local',
   passkeys: 'local',

@@ -76,6 +76,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   policy_decisions: ownedByOrganization,
   policy_revisions: ownedByOrganization,
   identity_metadata: { ownerTable: 'identities', column: 'uid' },
+  identity_organizations: { ownerTable: 'identities', column: 'identity_uid' },
   registry_settings: ownedByOrganization,
   registry_usage: ownedByOrganization,
   usage_days: ownedByOrganization,
@@ -141,9 +142,11 @@ async function missingOwners(
 ): Promise<string[]> {
   const sql = sqlText(db.engine)
   // Shorter values mean all organizations.
-  const text = `select distinct t.${by} as owner from ${table} as t where length(t.${by}) >= ${ROOT_CHARS}
-    and t.root = substr(t.${by}, 1, ${ROOT_CHARS}) and not exists (select 1 from ${of === 'organizations' ? 'groups' : of} as o
-      where o.root = t.root and o.uid = t.${by}) limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`
+  // A distributed database does not accept `not exists` for a table that every server has.
+  const text = `select distinct t.${by} as owner from ${table} as t
+    left join ${of === 'organizations' ? 'groups' : of} as o on o.root = t.root and o.uid = t.${by}
+    where length(t.${by}) >= ${ROOT_CHARS} and t.root = substr(t.${by}, 1, ${ROOT_CHARS}) and o.uid is null
+    limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`
   const rows = await runLongText<{ owner: string }>(db, text, sql)
   return rows.map(({ owner }) => owner)
 }

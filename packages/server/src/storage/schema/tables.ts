@@ -182,6 +182,18 @@ export interface IdentityMetadataRow {
   metadata: Uint8Array
 }
 
+/**
+ * An organization other than its own in which an identity has role bindings, or had some: garbage collection deletes the row later. A
+ * distributed database reads the permissions of the identity from these organizations alone (ADR 86).
+ */
+export interface IdentityOrganizationRow {
+  /** Of the identity. */
+  root: string
+  identity_uid: string
+  /** uid. */
+  organization: string
+}
+
 /** Limit of the number of resources of a kind in an organization. */
 export interface ResourceLimitRow {
   root: string
@@ -1222,6 +1234,7 @@ export interface Tables {
   vulnerability_records: VulnerabilityRecordRow
   advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
+  identity_organizations: IdentityOrganizationRow
   resource_limits: ResourceLimitRow
   access_requests: AccessRequestRow
   idempotency_keys: IdempotencyKeyRow

@@ -61,6 +61,17 @@ function misplacedTables(placed: readonly PlacedTable[]): string[] {
 const FIRST = 'groups'
 
 /**
+ * Rows that a node of an earlier version did not write, added before their table is read: only a distributed database reads it, and there all
+ * nodes write it.
+ */
+const completeRows: Readonly<Record<string, (kysely: Kysely) => Promise<unknown>>> = {
+  identity_organizations: (kysely) =>
+    sql`insert into identity_organizations (root, identity_uid, organization)
+      select distinct substr(identity_uid, 1, 40), identity_uid, root from role_bindings where root <> substr(identity_uid, 1, 40)
+      on conflict do nothing`.execute(kysely),
+}
+
+/**
  * Places one table in a transaction of its own: the locks on all shards of all tables would exceed the default of
  * `max_locks_per_transaction`.
  */
@@ -71,12 +82,12 @@ async function place(kysely: Kysely, name: string): Promise<void> {
       // Another node may have placed it.
       const placed = (await readPlacement(tx)) ?? []
       if (!misplacedTables(placed).includes(name)) return
+      await completeRows[name]?.(tx)
       const home: TableHome = tableHomes[name as keyof typeof tableHomes]
       if (typeof home === 'string') {
         await sql`select create_reference_table(${name})`.execute(tx)
       } else {
-        const isFirst = name === FIRST || home.distributedBy !== 'root'
-        await sql`select create_distributed_table(${name}, ${home.distributedBy}, colocate_with => ${isFirst ? 'none' : FIRST})`.execute(
+        await sql`select create_distributed_table(${name}, ${home.distributedBy}, colocate_with => ${name === FIRST ? 'none' : FIRST})`.execute(
           tx,
         )
       }

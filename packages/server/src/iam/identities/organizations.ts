@@ -1,0 +1,115 @@
+import { rootOf, type Uid } from '../../api/uid.ts'
+import { insertRows } from '../../storage/bulk-rows.ts'
+import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.ts'
+import { lockResource } from '../../storage/resource-rows.ts'
+import type { IdentityOrganizationRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
+
+/**
+ * The organizations in which identities have role bindings, other than their own: there a distributed database reads their permissions
+ * (ADR 86). The table never lacks an organization with a binding; it has others until garbage collection.
+ *
+ * In a distributed database, the two rows are on two servers, and become visible one after the other. So a binding is added under a lock of
+ * its organization, which is on the server of the binding: garbage collection waits for it, and then sees the binding.
+ */
+
+/** Adds the organization of a group before an identity is bound in it. */
+export async function recordOrganization(db: Db, tx: Tx, group: Uid, identity: string): Promise<void> {
+  const organization = rootOf(group)
+  if (rootOf(identity) === organization) return
+  await lockResource(db, tx, 'groups', organization, 'share')
+  await insertRows(
+    db,
+    tx,
+    'identity_organizations',
+    [{ root: rootOf(identity), identity_uid: identity, organization }],
+    { ifAbsent: true },
+  )
+}
+
+/** Deletes the organizations of an identity that is being deleted. */
+export async function deleteOrganizations(tx: Tx, identity: string): Promise<void> {
+  await tx
+    .deleteFrom('identity_organizations')
+    .where('root', '=', rootOf(identity))
+    .where('identity_uid', '=', identity)
+    .execute()
+}
+
+const ROWS_PER_READ = 500
+
+/** Finds rows of organizations in which the identity has no binding any more. */
+export async function* findFormerOrganizations(db: Db): AsyncGenerator<IdentityOrganizationRow> {
+  for (let after: IdentityOrganizationRow | undefined; ; ) {
+    const rows = await readRows(db, after)
+    for (const row of await withoutBindings(db.kysely, rows)) yield row
+    if (rows.length < ROWS_PER_READ) return
+    after = rows.at(-1)
+  }
+}
+
+function readRows(db: Db, after: IdentityOrganizationRow | undefined): Promise<IdentityOrganizationRow[]> {
+  let query = db.kysely.selectFrom('identity_organizations').selectAll()
+  if (after !== undefined)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(
+        refTuple('root', 'identity_uid', 'organization'),
+        '>',
+        tuple(after.root, after.identity_uid, after.organization),
+      ),
+    )
+  return query.orderBy('root').orderBy('identity_uid').orderBy('organization').limit(ROWS_PER_READ).execute()
+}
+
+async function withoutBindings(
+  reader: Reader,
+  rows: readonly IdentityOrganizationRow[],
+): Promise<IdentityOrganizationRow[]> {
+  if (rows.length === 0) return []
+  const bound = await reader
+    .selectFrom('role_bindings')
+    .select(['root', 'identity_uid'])
+    .distinct()
+    .where(
+      'root',
+      'in',
+      rows.map(({ organization }) => organization),
+    )
+    .where(
+      'identity_uid',
+      'in',
+      rows.map(({ identity_uid }) => identity_uid),
+    )
+    .execute()
+  const found = new Set(bound.map(({ root, identity_uid }) => `${root} ${identity_uid}`))
+  return rows.filter(({ organization, identity_uid }) => !found.has(`${organization} ${identity_uid}`))
+}
+
+/** Deletes such a row, if it still is one. */
+export async function deleteFormerOrganization(
+  { db }: Pick<Store, 'db'>,
+  row: IdentityOrganizationRow,
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    if (!(await lockOrganization(db, tx, row.organization))) return
+    if ((await withoutBindings(tx, [row])).length === 0) return
+    await tx
+      .deleteFrom('identity_organizations')
+      .where('root', '=', row.root)
+      .where('identity_uid', '=', row.identity_uid)
+      .where('organization', '=', row.organization)
+      .execute()
+  })
+}
+
+/** Returns false if the organization has not become visible yet. That of a deleted organization never does. */
+async function lockOrganization(db: Db, tx: Tx, organization: string): Promise<boolean> {
+  if ((await lockResource(db, tx, 'groups', organization, 'update')) !== undefined) return true
+  const deleted = await tx
+    .selectFrom('tombstones')
+    .select('uid')
+    .where('root', '=', organization)
+    .where('uid', '=', organization)
+    .execute()
+  return deleted.length > 0
+}

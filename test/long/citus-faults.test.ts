@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openPostgresDb } from '@berth/server/storage/db.ts'
+import pg from 'pg'
+import { clusterSettings, hasCitus } from '../../scripts/citus.ts'
+import { findServerBinaries } from '../../scripts/postgres.ts'
+import { createApiFixture, newName, type Organization } from '../support/api/api-fixture.ts'
+import { runAdminJson } from '../support/database/backups.ts'
+import { joinServers } from '../support/database/citus-databases.ts'
+import { openDatabase } from '../support/database/open-database.ts'
+import { type OwnPostgres, startPostgres } from '../support/database/postgres.ts'
+import { type Cleanup, temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+
+/**
+ * Faults of a distributed database under load: a worker dies, stops responding, comes back and is replaced, and shards move. Which
+ * organizations fail, for how long, and that no acknowledged write is lost.
+ */
+
+/** On each of the two workers. */
+const ORGANIZATIONS = 3
+const DEAD_MS = 10_000
+const FROZEN_MS = 25_000
+/** After a fault. */
+const RECOVERED_MS = 90_000
+const MOVE_MS_MAX = 240_000
+
+const settings = {
+  ...clusterSettings,
+  wal_level: 'logical',
+  max_replication_slots: 40,
+  max_wal_senders: 40,
+  max_logical_replication_workers: 20,
+}
+
+interface Attempt {
+  readonly organization: string
+  readonly kind: 'read' | 'write'
+  readonly status: number
+  readonly text: string
+  readonly startMs: number
+  readonly endMs: number
+}
+
+const binaries = findServerBinaries()
+const skip = (binaries === undefined || !hasCitus(binaries)) && 'Citus is not installed'
+
+describe('faults of a distributed database', { skip }, () => {
+  const cleanups: (() => unknown)[] = []
+  const t: Cleanup = { after: (work) => cleanups.push(work) }
+  let servers: OwnPostgres[]
+  let coordinator: pg.Client
+  let berth: TestBerth
+  let load: ReturnType<typeof startLoad>
+  const organizations: Organization[] = []
+
+  const run = async <R>(text: string, values: readonly unknown[] = []): Promise<R[]> =>
+    (await coordinator.query(text, values as unknown[])).rows
+
+  /** The port of the server with an organization. */
+  const portOf = async (root: string) => {
+    const [row] = await run<{ port: number }>(
+      `select nodeport as port from pg_dist_shard_placement
+        where shardid = get_shard_id_for_distribution_column('groups', $1::text) limit 1`,
+      [root],
+    )
+    return row?.port
+  }
+  const onServer = async (port: number) => {
+    const found = new Set<string>()
+    for (const { uid } of organizations) if ((await portOf(uid)) === port) found.add(uid)
+    return found
+  }
+
+  before(async () => {
+    servers = []
+    for (let n = 0; n < 3; n += 1) servers.push(await startPostgres(t, settings))
+    await joinServers(
+      servers.map(({ url }) => url),
+      'postgres',
+    )
+    const [{ url }] = servers as [OwnPostgres]
+    coordinator = new pg.Client({ connectionString: url })
+    await coordinator.connect()
+    berth = await startTestBerth({ name: 'citus', open: () => openPostgresDb(url, { onError() {} }) })
+    const fixture = createApiFixture(berth)
+    const wanted = new Map(servers.slice(1).map(({ port }) => [port, ORGANIZATIONS]))
+    while ([...wanted.values()].some((n) => n > 0)) {
+      const organization = await fixture.organization()
+      const port = (await portOf(organization.uid)) ?? 0
+      const left = wanted.get(port) ?? 0
+      if (left === 0) continue
+      wanted.set(port, left - 1)
+      organizations.push(organization)
+    }
+    fixture.grpc.close()
+    load = startLoad(organizations)
+  })
+  after(async () => {
+    await load?.stop()
+    await berth?.stop()
+    await coordinator?.end().catch(() => undefined)
+    for (const work of cleanups.reverse()) await work()
+  })
+
+  const report = (name: string, attempts: readonly Attempt[], affected: ReadonlySet<string>) => {
+    const of = (isAffected: boolean) => {
+      const all = attempts.filter(({ organization }) => affected.has(organization) === isAffected)
+      const failed = all.filter(({ status }) => status !== 200)
+      const statuses = [...new Set(failed.map(({ status }) => status))].join(', ')
+      const slowest = Math.round(Math.max(0, ...all.map(({ startMs, endMs }) => endMs - startMs)))
+      return `${failed.length} of ${all.length} failed${statuses && ` with ${statuses}`}, slowest ${slowest} ms`
+    }
+    return `${name}: organizations on it: ${of(true)}; others: ${of(false)}`
+  }
+  const failedOutside = (attempts: readonly Attempt[], affected: ReadonlySet<string>) =>
+    attempts
+      .filter(({ organization, status }) => status !== 200 && !affected.has(organization))
+      .map(({ kind, status, text }) => `${kind} ${status} ${text.slice(0, 200)}`)
+  const assertUnavailable = (attempts: readonly Attempt[]) => {
+    const other = attempts.filter(({ status }) => status !== 200 && status !== 503)
+    assert.deepEqual(
+      other.map(({ kind, status, text }) => `${kind} ${status} ${text.slice(0, 200)}`),
+      [],
+    )
+  }
+  /** Milliseconds until each organization has been read and written once more. */
+  const untilRecovered = async () => {
+    const sinceMs = performance.now()
+    for (;;) {
+      const done = new Set(
+        load.attempts
+          .filter(({ startMs, status }) => startMs >= sinceMs && status === 200)
+          .map(({ organization, kind }) => `${organization} ${kind}`),
+      )
+      if (done.size === 2 * organizations.length) return Math.round(performance.now() - sinceMs)
+      assert.ok(performance.now() - sinceMs < RECOVERED_MS, 'has not recovered')
+      await sleep(20)
+    }
+  }
+  const assertNothingLost = async () => {
+    const rows = await run<{ uid: string }>('select uid from groups')
+    const stored = new Set(rows.map(({ uid }) => uid))
+    const lost = load.acknowledged.filter((uid) => !stored.has(uid))
+    assert.ok(load.acknowledged.length > 0)
+    assert.deepEqual(lost, [])
+  }
+
+  for (const { name, ms, isFrozen } of [
+    { name: 'a worker that dies', ms: DEAD_MS, isFrozen: false },
+    { name: 'a worker that does not respond', ms: FROZEN_MS, isFrozen: true },
+  ])
+    test(`${name} fails only requests of its organizations, until it is back`, async (t) => {
+      await untilRecovered()
+      const [, , worker] = servers as [OwnPostgres, OwnPostgres, OwnPostgres]
+      const affected = await onServer(worker.port)
+      const first = load.attempts.length
+      if (isFrozen) worker.freeze()
+      else await worker.kill()
+      await sleep(ms)
+      const ready = await fetch(`${berth.url}/readyz`)
+      const attempts = load.attempts.slice(first)
+      if (isFrozen) worker.thaw()
+      else await worker.restart()
+      const recoveredMs = await untilRecovered()
+      t.diagnostic(`${report(name, attempts, affected)}; all succeed ${recoveredMs} ms after it is back`)
+      assert.ok(attempts.some(({ organization, status }) => affected.has(organization) && status === 503))
+      assert.deepEqual(failedOutside(attempts, affected), [])
+      assertUnavailable(attempts)
+      assert.equal(ready.status, 200)
+      await assertNothingLost()
+    })
+
+  test('a backup under load has what was acknowledged before it, and restores to one server', async () => {
+    const known = [...load.acknowledged]
+    const [{ url }] = servers as [OwnPostgres]
+    const destination = temporaryDirectory(t)
+    await runAdminJson(t, { BERTH_DATA_DIR: berth.dataDir, BERTH_DATABASE_URL: url }, 'backup', destination)
+    const restored = { BERTH_DATA_DIR: temporaryDirectory(t) }
+    await runAdminJson(t, restored, 'restore', destination)
+    const db = await openDatabase(restored)
+    t.after(() => db.close())
+    const rows = await db.kysely.selectFrom('groups').select('uid').execute()
+    const stored = new Set(rows.map(({ uid }) => uid))
+    assert.deepEqual(
+      known.filter((uid) => !stored.has(uid)),
+      [],
+    )
+  })
+
+  for (const mode of ['force_logical', 'block_writes'])
+    test(`shards move under load (${mode})`, async (t) => {
+      await untilRecovered()
+      const [, one, other] = servers as [OwnPostgres, OwnPostgres, OwnPostgres]
+      const [first] = organizations
+      const root = first?.uid ?? ''
+      const from = (await portOf(root)) === one.port ? one : other
+      const to = from === one ? other : one
+      const affected = await onServer(from.port)
+      const start = load.attempts.length
+      const startMs = performance.now()
+      await run(`set statement_timeout = ${MOVE_MS_MAX}`)
+      await run(
+        `select citus_move_shard_placement(get_shard_id_for_distribution_column('groups', $1::text), $2::text, $3::int, $4::text, $5::int, shard_transfer_mode => $6)`,
+        [root, '127.0.0.1', from.port, '127.0.0.1', to.port, mode],
+      )
+      const movedMs = Math.round(performance.now() - startMs)
+      const attempts = load.attempts.slice(start)
+      await untilRecovered()
+      t.diagnostic(`${report(`a shard group moved in ${movedMs} ms, ${mode}`, attempts, affected)}`)
+      assert.equal(await portOf(root), to.port)
+      assertUnavailable(attempts)
+      await assertNothingLost()
+    })
+
+  test('a worker is replaced under load', async (t) => {
+    await untilRecovered()
+    const [, , old] = servers as [OwnPostgres, OwnPostgres, OwnPostgres]
+    const next = await startPostgres(
+      { after: (work: () => unknown) => cleanups.push(work) } as Cleanup,
+      settings,
+    )
+    const client = new pg.Client({ connectionString: next.url })
+    await client.connect()
+    await client.query('create extension citus')
+    await client.end()
+    const affected = await onServer(old.port)
+    const start = load.attempts.length
+    const startMs = performance.now()
+    await run(`select citus_add_node('127.0.0.1', $1)`, [next.port])
+    await run(`select citus_drain_node('127.0.0.1', $1, 'force_logical')`, [old.port])
+    await run(`select citus_remove_node('127.0.0.1', $1)`, [old.port])
+    const replacedMs = Math.round(performance.now() - startMs)
+    await old.kill()
+    const attempts = load.attempts.slice(start)
+    await untilRecovered()
+    t.diagnostic(report(`a worker was replaced in ${replacedMs} ms`, attempts, affected))
+    assert.equal((await onServer(old.port)).size, 0)
+    assertUnavailable(attempts)
+    await assertNothingLost()
+  })
+})
+
+/** One writer and one reader for each organization, until `stop`. */
+function startLoad(organizations: readonly Organization[]) {
+  const attempts: Attempt[] = []
+  const acknowledged: string[] = []
+  let isRunning = true
+  const repeat = async ({ uid: organization, owner: { api } }: Organization, kind: 'read' | 'write') => {
+    while (isRunning) {
+      const startMs = performance.now()
+      const reply = await (kind === 'read'
+        ? api.get(`iam/groups/${organization}`)
+        : api.post(`iam/groups/${organization}`, { name: newName('g') }))
+      const { status, text } = reply
+      attempts.push({ organization, kind, status, text, startMs, endMs: performance.now() })
+      if (kind === 'write' && status === 200) acknowledged.push(reply.body.uid)
+      await sleep(30)
+    }
+  }
+  const all = organizations.flatMap((one) => [repeat(one, 'read'), repeat(one, 'write')])
+  return {
+    attempts,
+    acknowledged,
+    async stop() {
+      isRunning = false
+      await Promise.all(all)
+    },
+  }
+}
