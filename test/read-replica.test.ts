@@ -136,7 +136,7 @@ describe('read replica', { skip: withoutPostgres }, () => {
       const feed = `${serving.url}/vulnerabilities/feeds/${organization}/osv/modified_id.csv`
       const lines = (await (await fetch(feed, { headers })).text()).trimEnd().split('\n')
       assert.equal(lines.length, n)
-      const one = await fetch(`${serving.url}/osv/${organization}/v1/vulns/${record.id}`, { headers })
+      const one = await fetch(`${serving.url}/osv/${organization}/v1/vulns/${record['id']}`, { headers })
       assert.equal(one.status, 200, await one.text())
     }
     assert.ok((await countReads()).replica > before.replica)
