@@ -119,7 +119,7 @@ describe('read replica', { skip: withoutPostgres }, () => {
     await eventually(isReplicaUsed)
   })
 
-  test('feeds and the API of OSV include an advisory that was just imported', async () => {
+  test('lists and the API of OSV include an advisory that was just imported', async () => {
     await eventually(isReplicaUsed)
     const { serving, organization, token } = node
     const before = await countReads()
@@ -133,9 +133,10 @@ describe('read replica', { skip: withoutPostgres }, () => {
       )
       assert.equal(imported.status, 200, imported.text)
       const headers = { authorization: `Bearer ${token}` }
-      const feed = `${serving.url}/vulnerabilities/feeds/${organization}/osv/modified_id.csv`
-      const lines = (await (await fetch(feed, { headers })).text()).trimEnd().split('\n')
-      assert.equal(lines.length, n)
+      const listed = await call('GET', `${serving.url}/vulnerabilities/v2beta1/advisories?pageSize=1`, {
+        token,
+      })
+      assert.equal(Number(listed.body.totalCount), n)
       const one = await fetch(`${serving.url}/osv/${organization}/v1/vulns/${record['id']}`, { headers })
       assert.equal(one.status, 200, await one.text())
     }
@@ -147,6 +148,8 @@ describe('read replica', { skip: withoutPostgres }, () => {
     const before = await countReads()
     standby.freeze()
     try {
+      const together = await Promise.all(Array.from({ length: 60 }, () => listAll()))
+      assert.deepEqual(new Set(together.map(({ status }) => status)), new Set([200]))
       for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
       assert.ok((await countReads()).unavailable > before.unavailable)
       assert.equal((await node.get('/readyz')).status, 200)

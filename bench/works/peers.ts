@@ -155,7 +155,7 @@ function rateResult(title: string, ours: Measured, theirs: Measured, notes: read
   }
 }
 
-const PASSWORD = 'bench-password-1'
+const PASSWORD = randomBytes(12).toString('hex')
 const COLLECTION = '/api/collections/groups/records'
 
 /** PocketBase checks the token of a user, and a rule that requires one; Berth checks the permissions of an identity in a tree of groups. */

@@ -317,6 +317,17 @@ consoleSuite('the console without a mouse', (cast) => {
     await assertFocused(page, 'button', 'Last push')
     await press(page, 'ArrowDown')
     await assertFocused(page, 'row', 'b')
+    await press(page, 'Control+a')
+    assert.deepEqual(await Promise.all([0, 1, 2].map(isSelected)), ['true', 'true', 'true'])
+    // Shift: also the rows since the last one.
+    await press(page, ' ', 'End', 'Shift+Space')
+    assert.deepEqual(await Promise.all([0, 1, 2].map(isSelected)), ['false', 'false', 'false'])
+    await rows.nth(0).getByRole('checkbox').check({ force: true })
+    await rows
+      .nth(2)
+      .getByRole('checkbox')
+      .click({ force: true, modifiers: ['Shift'] })
+    assert.deepEqual(await Promise.all([0, 1, 2].map(isSelected)), ['true', 'true', 'true'])
     assert.deepEqual(problems, [])
   })
 

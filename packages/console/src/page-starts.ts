@@ -63,7 +63,9 @@ export const pageStarts = {
   '/folders/$': {
     load: () => import('./pages/folder/folder.tsx'),
     requests: (uid, { tab = '', ...filters }) => {
-      const list = Object.keys(filters).length === 0 ? folderLists[tab]?.(uid) : undefined
+      // The tab is from the address.
+      const isPlain = Object.keys(filters).length === 0 && Object.hasOwn(folderLists, tab)
+      const list = isPlain ? folderLists[tab]?.(uid) : undefined
       return [queryClient.prefetchQuery(folderQuery(uid)), ...(list === undefined ? [] : [list])]
     },
   },

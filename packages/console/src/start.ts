@@ -4,6 +4,9 @@ import './styles/console.css'
 import { startAddress } from './page-starts.ts'
 
 // The first script: it requests what the page shows while the browser compiles the others.
-startAddress(location)
-// Not awaited: it imports modules of this script, and would wait for it.
-void import('./main.tsx')
+try {
+  startAddress(location)
+} finally {
+  // Not awaited: it imports modules of this script, and would wait for it.
+  void import('./main.tsx')
+}

@@ -13,7 +13,7 @@ const cases: readonly (readonly [id: string, version: string, end: number | unde
   ['rhel', '9.4', Date.UTC(2032, 4, 31)],
   ['amzn', '2018.03', Date.UTC(2023, 11, 31)],
   ['wolfi', '20230201', NEVER_MS],
-  // What is not known is not supported for ever.
+  // An unknown date does not mean that it is supported.
   ['debian', '', undefined],
   ['alpine', '3.2', undefined],
   ['alpine', '3', undefined],

@@ -2,7 +2,8 @@ import type { KeyboardEvent } from 'react'
 
 /**
  * Keys in the rows of a grid. Up and down move between rows, left and right between the row, its cells and their controls, in a circle. Home
- * and End move to the first and last cell, or row from a row; Tab leaves the grid, Space selects the row.
+ * and End move to the first and last cell, or row from a row; Tab leaves the grid, Space selects the row, with Shift all rows since the last
+ * one, and Ctrl+A or Cmd+A all rows.
  */
 
 const CONTROLS = ':is(a[href], button, input, select, textarea, summary):not(:disabled)'
@@ -10,11 +11,19 @@ const CONTROLS = ':is(a[href], button, input, select, textarea, summary):not(:di
 const TYPING = 'textarea, select, input:not([type="checkbox"], [type="radio"])'
 
 export function moveInGrid(event: KeyboardEvent<HTMLTableElement>): void {
-  const { target, currentTarget: table, altKey, metaKey } = event
+  const { target, currentTarget: table, altKey, ctrlKey, metaKey, shiftKey } = event
   const [body] = table.tBodies
   // Events of a dialog that a cell has opened arrive here too.
   if (!(target instanceof HTMLElement) || !table.contains(target) || body === undefined) return
-  if (event.defaultPrevented || altKey || metaKey || target.matches(TYPING)) return
+  if (event.defaultPrevented || altKey || target.matches(TYPING)) return
+  if ((ctrlKey || metaKey) && event.key === 'a') {
+    const all = table.tHead?.querySelector<HTMLInputElement>('.select-cell input')
+    if (!all) return
+    event.preventDefault()
+    if (!all.checked) all.click()
+    return
+  }
+  if (metaKey) return
   const row = target.closest<HTMLElement>('tbody > tr')
   if (row === null) {
     if (event.key !== 'ArrowDown') return
@@ -23,14 +32,14 @@ export function moveInGrid(event: KeyboardEvent<HTMLTableElement>): void {
     return
   }
   if (event.key === 'Tab') {
-    leave(body, event.shiftKey)
+    leave(body, shiftKey)
     return
   }
   if (event.key === ' ') {
     const box = target === row ? row.querySelector<HTMLElement>('.select-cell input') : null
     if (box === null) return
     event.preventDefault()
-    box.click()
+    box.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey }))
     return
   }
   const next = nextStop(event, body, row, target)

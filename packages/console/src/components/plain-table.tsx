@@ -44,8 +44,16 @@ interface PlainTableProps<T> {
 export function PlainTable<T>(props: PlainTableProps<T>) {
   const { label, columns, items, order, selection, isBusy = false, keyOf } = props
   const [active, setActive] = useState('')
+  /** The row that was selected or deselected last. */
+  const [last, setLast] = useState('')
   const keys = items.map(keyOf)
   const stop = keys.includes(active) ? active : keys[0]
+  const toggle = (key: string, selected: boolean, isRange: boolean) => {
+    const [from, to] = [keys.indexOf(last), keys.indexOf(key)]
+    const rows = isRange && from >= 0 ? keys.slice(Math.min(from, to), Math.max(from, to) + 1) : [key]
+    selection?.onChange(changed(selection.keys, rows, selected))
+    setLast(key)
+  }
   return (
     <div className="scroll" aria-busy={isBusy}>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table */}
@@ -71,7 +79,8 @@ export function PlainTable<T>(props: PlainTableProps<T>) {
                 rowKey={key}
                 isStop={key === stop}
                 onFocus={setActive}
-                selection={selection}
+                isSelected={selection?.keys.has(key)}
+                onToggle={toggle}
                 cells={columns.map((column) => [column.id, column.cell(item, index)])}
               />
             )
@@ -110,27 +119,29 @@ interface TableRowProps {
   /** The tab stop of the table. */
   readonly isStop: boolean
   readonly onFocus: (key: string) => void
-  readonly selection: ListSelection | undefined
+  /** Undefined if rows cannot be selected. */
+  readonly isSelected: boolean | undefined
+  /** `isRange`: with all rows since the last one. */
+  readonly onToggle: (key: string, selected: boolean, isRange: boolean) => void
   readonly cells: readonly (readonly [column: string, content: ReactNode])[]
 }
 
-function TableRow({ rowKey, isStop, onFocus, selection, cells }: TableRowProps) {
+function TableRow({ rowKey, isStop, onFocus, isSelected, onToggle, cells }: TableRowProps) {
   const name = useId()
-  const isSelected = selection?.keys.has(rowKey) === true
   return (
     <tr
       aria-labelledby={name}
       tabIndex={isStop ? 0 : -1}
       onFocus={() => onFocus(rowKey)}
-      {...(selection !== undefined && { 'aria-selected': isSelected })}
+      {...(isSelected !== undefined && { 'aria-selected': isSelected })}
     >
-      {selection !== undefined && (
+      {isSelected !== undefined && (
         <td tabIndex={-1} className="select-cell">
           <SelectBox
             label="Select"
             labelledBy={name}
             isSelected={isSelected}
-            onChange={(selected) => selection.onChange(changed(selection.keys, [rowKey], selected))}
+            onChange={(selected, isRange) => onToggle(rowKey, selected, isRange)}
           />
         </td>
       )}
@@ -175,7 +186,8 @@ interface SelectBoxProps {
   readonly isSelected: boolean
   /** Some of the rows are selected. */
   readonly isPartly?: boolean
-  readonly onChange: (isSelected: boolean) => void
+  /** `isRange`: the Shift key was down. */
+  readonly onChange: (isSelected: boolean, isRange: boolean) => void
 }
 
 function SelectBox({ label, labelledBy, isSelected, isPartly = false, onChange }: SelectBoxProps) {
@@ -192,7 +204,9 @@ function SelectBox({ label, labelledBy, isSelected, isPartly = false, onChange }
         aria-label={label}
         {...(labelledBy !== undefined && { 'aria-labelledby': `${id} ${labelledBy}` })}
         checked={isSelected}
-        onChange={(event) => onChange(event.currentTarget.checked)}
+        onChange={({ currentTarget, nativeEvent }) =>
+          onChange(currentTarget.checked, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
+        }
       />
       <span className="checkbox-box" aria-hidden>
         <Check size={14} />

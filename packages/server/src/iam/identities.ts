@@ -36,7 +36,7 @@ import { requireNotServiceBound } from './account-associations.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import type { LastSeen } from './identities/last-seen.ts'
 import { deleteMetadata, updateMetadata } from './identities/metadata.ts'
-import { deleteOrganizations } from './identities/organizations.ts'
+import { deleteIdentityOrganizations } from './identities/organizations.ts'
 import { lookupUser } from './identities/user-lookup.ts'
 import { deleteSignInData } from './identities/users.ts'
 import { capabilitiesOfRole } from './roles.ts'
@@ -147,7 +147,7 @@ async function deleteIdentityData(tx: Tx, uid: string): Promise<void> {
   if (await administersPlatform(tx, uid))
     throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} administers this platform`)
   await deleteMetadata(tx, uid)
-  await deleteOrganizations(tx, uid)
+  await deleteIdentityOrganizations(tx, uid)
   await tx.deleteFrom('access_requests').where('identity_uid', '=', uid).execute()
   await deleteSignInData(tx, uid)
 }

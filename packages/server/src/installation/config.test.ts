@@ -171,6 +171,7 @@ const bad: readonly [name: string, value: string][] = [
   ['BERTH_DATABASE_URL', 'mysql://h/d'],
   ['BERTH_DATABASE_URL', 'postgres://a,b/d?target_session_attrs=standby'],
   ['BERTH_DATABASE_READ_URL', 'mysql://h/d'],
+  ['BERTH_DATABASE_READ_URL', 'postgres://h/d'],
   ['BERTH_DATABASE_POOL_MAX', '1'],
   ['BERTH_DATABASE_POOL_MAX', '1001'],
   ['BERTH_DATABASE_POOL_MAX', 'many'],

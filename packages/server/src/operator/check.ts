@@ -243,8 +243,8 @@ const databaseChecks: Readonly<
   },
 
   'read replica': async ({ db }) => {
-    if (db.replicaState === undefined) return undefined
-    const problem = await db.replicaState.check()
+    if (db.replica === undefined) return undefined
+    const problem = await db.replica.check()
     return problem === undefined
       ? ok('it follows the database')
       : warn(

@@ -38,6 +38,8 @@ export const OSV_PATH = '/osv/'
 interface OsvOptions extends Pick<RestOptions, 'errorDomain' | 'log'>, Pick<MethodPipeline, 'operationOf'> {
   readonly pipeline: Pick<Pipeline, 'limitAddress' | 'run' | 'start' | 'finish'>
   readonly store: Pick<Store, 'db' | 'pageTokens'>
+  /** Reads advisories. */
+  readonly reads: Pick<Store, 'db' | 'pageTokens'>
 }
 
 type Route =
@@ -51,7 +53,7 @@ interface Reading {
 }
 
 export function osvHandler(options: OsvOptions): HttpHandler {
-  const { pipeline, store } = options
+  const { pipeline, store, reads } = options
   const base = options.operationOf(AdvisoryPublicationsService.method.getAdvisoryPublication)
   return async (request) => {
     const incoming = new RestCall(request, bearerOf(request.headers.authorization))
@@ -63,7 +65,7 @@ export function osvHandler(options: OsvOptions): HttpHandler {
       const state = await readPublicationState(store.db.kysely, group)
       const work = async () => {
         if (state === undefined) throw notFound(GROUP_TYPE, group)
-        return withDeadline(respond(request, route, { store, group, state }), limits.handlerTimeoutMs)
+        return withDeadline(respond(request, route, { store: reads, group, state }), limits.handlerTimeoutMs)
       }
       let body: string
       if (state?.publicThrough === undefined) body = await pipeline.run(operation, incoming, work, group)

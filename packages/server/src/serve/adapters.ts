@@ -138,7 +138,7 @@ export function createAdapters(deps: ServerDependencies): Adapters {
         ...addresses,
         ...methodPipeline,
         pipeline,
-        store: readingFromReplica(store),
+        reads: readingFromReplica(store),
       }),
     ),
     rest: withConfiguredCors(

@@ -329,7 +329,7 @@ export function createServices(
 
 /** Of services whose reads cost more than the statement that asks whether a read replica is current. */
 export function readingFromReplica(store: Store): Store {
-  return { ...store, db: store.db.replica }
+  return { ...store, db: store.db.replica?.db ?? store.db }
 }
 
 /** The services that map methods of version 1 to newer methods. */

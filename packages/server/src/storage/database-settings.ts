@@ -1,5 +1,5 @@
 import { limits } from '../config/limits.ts'
-import { type Setting, type SettingGroup, type SettingReader, setting } from '../config/setting.ts'
+import { type Setting, type SettingGroup, setting } from '../config/setting.ts'
 import { parseBytes } from '../config/setting-values.ts'
 import { parseDatabaseAddress } from './engines/postgres/address.ts'
 
@@ -27,7 +27,7 @@ const databaseUrl: Setting<string | undefined> = {
     return value
   },
 }
-const databaseReadUrl: Setting<string | undefined> = {
+const readUrl: Setting<string | undefined> = {
   ...setting('BERTH_DATABASE_READ_URL', {
     help: 'address of a standby of the database, for [large reads](#read-replicas)',
     expected: 'the address of a PostgreSQL database',
@@ -35,8 +35,9 @@ const databaseReadUrl: Setting<string | undefined> = {
   }),
   parse(value, report) {
     const address = parseDatabaseAddress(value, { isReplica: true })
-    if ('problem' in address) report(`BERTH_DATABASE_READ_URL ${address.problem}`)
-    return value
+    if (!('problem' in address)) return value
+    report(`BERTH_DATABASE_READ_URL ${address.problem}`)
+    return undefined
   },
 }
 const poolMax = setting('BERTH_DATABASE_POOL_MAX', {
@@ -53,21 +54,18 @@ const diskReserve = setting('BERTH_DISK_RESERVE', {
 })
 
 export const databaseSettings: SettingGroup<DatabaseSettings> = {
-  settings: [databaseUrl, databaseReadUrl, poolMax, diskReserve],
-  read: ({ read, isSet, report }) => {
-    if (isSet(databaseReadUrl) && !isSet(databaseUrl))
+  settings: [databaseUrl, readUrl, poolMax, diskReserve],
+  read({ read, isSet, report }) {
+    const databaseReadUrl = read(readUrl)
+    if (databaseReadUrl !== undefined && !isSet(databaseUrl))
       report('BERTH_DATABASE_READ_URL needs BERTH_DATABASE_URL: a SQLite database has no replicas')
-    return readSettings(read)
+    return {
+      databaseUrl: read(databaseUrl),
+      databaseReadUrl,
+      databasePoolMax: read(poolMax),
+      diskReserveBytes: read(diskReserve),
+    }
   },
-}
-
-function readSettings(read: SettingReader['read']): DatabaseSettings {
-  return {
-    databaseUrl: read(databaseUrl),
-    databaseReadUrl: read(databaseReadUrl),
-    databasePoolMax: read(poolMax),
-    diskReserveBytes: read(diskReserve),
-  }
 }
 
 function parsePoolMax(value: string): number | undefined {

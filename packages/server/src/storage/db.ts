@@ -76,22 +76,20 @@ export interface Db {
   pool(): PoolState
   /** The same database for background work, with longer timeouts: migrations, garbage collection, imports. */
   readonly background: Db
-  /**
-   * The same database; a read replica serves its reads outside of transactions if there is one. They include all changes that were
-   * acknowledged before, and cost a short statement on the primary: for reads that cost more.
-   */
-  readonly replica: Db
-  /** Undefined without a read replica. */
-  readonly replicaState: ReplicaState | undefined
+  /** A read replica of the database; undefined without one. */
+  readonly replica: Replica | undefined
   close(): Promise<void>
 }
 
-export interface ReplicaState {
+export interface Replica {
+  /**
+   * The same database with reads outside of transactions that the replica serves. They include all changes that were acknowledged before,
+   * and cost a short statement on the primary: for reads that cost more.
+   */
+  readonly db: Db
   reads(): ReplicaReads
   /** Returns why the replica cannot be used now, as a phrase; undefined if it can. */
   check(): Promise<string | undefined>
-  /** Returns the address of a replica that includes all changes that were acknowledged before; undefined if there is none now. */
-  currentSource(): Promise<DbSource | undefined>
 }
 
 /** Since the start: reads by the server that served them. */
@@ -211,10 +209,7 @@ export async function openSqliteDb(
     get background() {
       return db
     },
-    get replica() {
-      return db
-    },
-    replicaState: undefined,
+    replica: undefined,
     async close() {
       await readers.close()
       await kysely.destroy()
@@ -284,23 +279,10 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
     get background() {
       return background
     },
-    get replica() {
-      return background
-    },
   }
   const primary = { ...openFor('request'), read: postgres.postgresReader(source), background }
-  const db = replica === undefined ? withoutReplica(primary) : await withReplica(primary, replica, options)
+  const db = replica === undefined ? primary : await withReplica(primary, replica, options)
   return tracer === undefined ? db : tracedDb(db, tracer)
-}
-
-function withoutReplica(primary: Db): Db {
-  const db: Db = {
-    ...primary,
-    get replica() {
-      return db
-    },
-  }
-  return db
 }
 
 /** Adds a read replica with as many connections as the primary has. */
@@ -317,7 +299,7 @@ async function withReplica(
     ])
   const parsed = parseDatabaseAddress(url, { isReplica: true })
   if ('problem' in parsed) throw new Error(`the address of the read replica ${parsed.problem}`)
-  const { read, state, close } = readReplica({
+  const { read, state, pool, close } = readReplica({
     source: {
       connections: postgresConnections(parsed.address, { max, onError }),
       permits: createPermits(dividePool(max).connections),
@@ -330,27 +312,26 @@ async function withReplica(
   const kysely = new Kysely<Tables>({
     dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'postgresql', tracer),
   })
-  const shared: Db = {
+  return {
     ...primary,
-    replicaState: state,
-    get replica() {
-      return replica
+    replica: {
+      ...state,
+      db: { ...primary, kysely, read, longRead: async (sql, parameters) => read(sql, parameters) },
+    },
+    pool() {
+      const [one, other] = [primary.pool(), pool()]
+      return {
+        total: one.total + other.total,
+        idle: one.idle + other.idle,
+        waiting: one.waiting + other.waiting,
+        refused: one.refused + other.refused,
+        cancelled: one.cancelled,
+      }
     },
     async close() {
       await Promise.all([primary.close(), close()])
     },
   }
-  const replica: Db = {
-    ...primary,
-    replicaState: state,
-    get replica() {
-      return replica
-    },
-    kysely,
-    read,
-    longRead: async (sql, parameters) => read(sql, parameters),
-  }
-  return shared
 }
 
 /** Opens a database with PostgreSQL's SQL through any Kysely dialect; tests use PGlite. */
@@ -379,10 +360,7 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
     get background() {
       return db
     },
-    get replica() {
-      return db
-    },
-    replicaState: undefined,
+    replica: undefined,
     close: () => kysely.destroy(),
   }
   return db

@@ -87,22 +87,17 @@ export function tracedDb(db: Db, tracer: Tracer): Db {
       tracer.span('transaction', { kind: 'client', attributes: { 'db.system.name': system } }, () =>
         db.transaction(tracer.bind(work), options),
       ),
+    replica: db.replica && { ...db.replica, db: tracedDb(db.replica.db, tracer) },
     get background() {
       return background()
     },
-    get replica() {
-      return replica()
-    },
   }
-  const background = tracedOnce(() => db.background)
-  const replica = tracedOnce(() => db.replica)
-  // The background and the replica of SQLite, and of themselves, are the same database.
-  function tracedOnce(other: () => Db): () => Db {
-    let known: Db | undefined
-    return () => {
-      known ??= other() === db ? traced : tracedDb(other(), tracer)
-      return known
-    }
+  // The background of SQLite, and of the background itself, is the same database.
+  let tracedBackground: Db | undefined
+  const background = () => {
+    if (db.background === db) return traced
+    tracedBackground ??= tracedDb(db.background, tracer)
+    return tracedBackground
   }
   return traced
 }

@@ -108,14 +108,14 @@ async function waitForRun(invocation: Invocation, requested: AdvisoryFeed): Prom
   const client = await invocation.client()
   for (;;) {
     const now = await client.advisoryFeeds.get(requested.uid)
-    const hasEnded =
-      ['failed', 'succeeded', 'paused'].includes(feedState(now)) &&
-      now.nextAttemptTime !== requested.nextAttemptTime
-    if (hasEnded) {
+    const state = feedState(now)
+    const hasRun =
+      ['failed', 'succeeded'].includes(state) && now.nextAttemptTime !== requested.nextAttemptTime
+    if (state === 'paused' || hasRun) {
       invocation.output.progress('')
       return now
     }
-    invocation.output.progress(`${feedState(now)}: ${now.lastRun?.documents ?? 0} documents`)
+    invocation.output.progress(`${state}: ${now.lastRun?.documents ?? 0} documents`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

@@ -25,16 +25,8 @@ export function createFeedBuilder(db: Db): FeedBuilder {
       if (isClosed) throw serverStopping()
       // An in-memory database, which other processes cannot open.
       if (source === undefined) return buildFeed(db, job)
-      const queue = typeof job.feed === 'string' ? fullFeeds : artifactDocuments
       try {
-        const replica = await db.replicaState?.currentSource()
-        if (replica === undefined) return await queue.build({ source, job })
-        try {
-          return await queue.build({ source: replica, job })
-        } catch {
-          // A replica ends long reads that conflict with the changes that it replays.
-          return await queue.build({ source, job })
-        }
+        return await (typeof job.feed === 'string' ? fullFeeds : artifactDocuments).build({ source, job })
       } catch (error) {
         throw isClosed ? serverStopping() : error
       }

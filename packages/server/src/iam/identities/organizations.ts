@@ -28,7 +28,7 @@ export async function recordOrganization(db: Db, tx: Tx, group: Uid, identity: s
 }
 
 /** Deletes the organizations of an identity that is being deleted. */
-export async function deleteOrganizations(tx: Tx, identity: string): Promise<void> {
+export async function deleteIdentityOrganizations(tx: Tx, identity: string): Promise<void> {
   await tx
     .deleteFrom('identity_organizations')
     .where('root', '=', rootOf(identity))
@@ -39,7 +39,7 @@ export async function deleteOrganizations(tx: Tx, identity: string): Promise<voi
 const ROWS_PER_READ = 500
 
 /** Finds rows of organizations in which the identity has no binding any more. */
-export async function* findFormerOrganizations(db: Db): AsyncGenerator<IdentityOrganizationRow> {
+export async function* findUnboundOrganizations(db: Db): AsyncGenerator<IdentityOrganizationRow> {
   for (let after: IdentityOrganizationRow | undefined; ; ) {
     const rows = await readRows(db, after)
     for (const row of await withoutBindings(db.kysely, rows)) yield row
@@ -86,7 +86,7 @@ async function withoutBindings(
 }
 
 /** Deletes such a row, if it still is one. */
-export async function deleteFormerOrganization(
+export async function deleteUnboundOrganization(
   { db }: Pick<Store, 'db'>,
   row: IdentityOrganizationRow,
 ): Promise<void> {

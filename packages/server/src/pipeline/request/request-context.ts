@@ -73,7 +73,12 @@ export function runToCompletion<T>(work: () => T): T {
   return storage.run(context, work)
 }
 
-/** Runs work that several requests wait for: it ends with none of them and counts for no organization. */
-export function runShared<T>(work: () => T): T {
-  return storage.run(new RequestContext(), work)
+/**
+ * Runs work that several requests wait for: it ends with none of them and counts for no organization. `share`: of the database connections,
+ * if not that of callers that are not known yet.
+ */
+export function runShared<T>(work: () => T, share = ''): T {
+  const context = new RequestContext()
+  context.share = share
+  return storage.run(context, work)
 }

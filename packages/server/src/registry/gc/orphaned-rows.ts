@@ -1,5 +1,5 @@
 import { rootOf } from '../../api/uid.ts'
-import { deleteFormerOrganization, findFormerOrganizations } from '../../iam/identities/organizations.ts'
+import { deleteUnboundOrganization, findUnboundOrganizations } from '../../iam/identities/organizations.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { findOrphanedRows, type OrphanedRows } from '../../storage/schema/table-ownership.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
@@ -9,7 +9,8 @@ import { type GcRun, pauseBetweenBatches } from './run.ts'
 
 /**
  * Deletes rows of resources that no longer exist: a node of the previous version does not delete from tables that only this version
- * knows. Uids are unique, so such rows are never needed again. Also deletes the organizations in which identities have no roles any more.
+ * knows. Uids are unique, so such rows are never needed again. Also deletes rows that name an organization
+ * in which an identity has no role bindings any more.
  */
 export async function collectOrphanedRows(run: GcRun): Promise<void> {
   const { store, dryRun, tally, onProgress } = run
@@ -24,10 +25,10 @@ export async function collectOrphanedRows(run: GcRun): Promise<void> {
     onProgress?.({ step: 'orphans', seen: seen.size, report: tally.report() })
     await pauseBetweenBatches(run, 1)
   }
-  for await (const row of findFormerOrganizations(store.db)) {
+  for await (const row of findUnboundOrganizations(store.db)) {
     // Of an identity that does not exist.
     if (seen.has(`identity_organizations ${row.identity_uid}`)) continue
-    if (!dryRun) await deleteFormerOrganization(store, row)
+    if (!dryRun) await deleteUnboundOrganization(store, row)
     tally.count('orphans', 0)
     await pauseBetweenBatches(run, 1)
   }

@@ -4,7 +4,7 @@ import { checkEmail, normalizeEmail } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
 import { OWNER_NAME } from '../../iam/first-organization.ts'
 import { deleteMetadata } from '../../iam/identities/metadata.ts'
-import { deleteOrganizations } from '../../iam/identities/organizations.ts'
+import { deleteIdentityOrganizations } from '../../iam/identities/organizations.ts'
 import { deleteSignInData, identityNameOf, registerUser } from '../../iam/identities/users.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
 import { deleteResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
@@ -160,7 +160,7 @@ export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Acco
   await tx.deleteFrom('platform_bindings').where('identity_uid', '=', identity_uid).execute()
   await tx.deleteFrom('access_requests').where('identity_uid', '=', identity_uid).execute()
   await deleteMetadata(tx, identity_uid)
-  await deleteOrganizations(tx, identity_uid)
+  await deleteIdentityOrganizations(tx, identity_uid)
   await deleteResource(db, tx, 'identities', identity_uid)
 }
 

@@ -10,7 +10,7 @@ import { ApiError } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
 import { currentContext, runShared } from '../../../pipeline/request/request-context.ts'
 import { coalesceCalls } from '../../../runtime/coalesce-calls.ts'
-import type { Db, ReplicaState } from '../../db.ts'
+import type { Db, PoolState, Replica } from '../../db.ts'
 import type { ServerConnection } from './connection.ts'
 import { withPermit } from './connection-permits.ts'
 import { type ConnectionSource, causeOf, readOn, statement } from './driver.ts'
@@ -24,7 +24,8 @@ import { sqlState } from './errors.ts'
 export interface ReadReplica {
   /** Runs one SELECT outside of transactions. */
   readonly read: Db['read']
-  readonly state: ReplicaState
+  readonly state: Omit<Replica, 'db'>
+  pool(): Pick<PoolState, 'total' | 'idle' | 'waiting' | 'refused'>
   close(): Promise<void>
 }
 
@@ -54,12 +55,29 @@ interface DatabaseIdentity {
   readonly database: string
 }
 
+/** A position in the log of the primary. After a failover, the log of another timeline may have other changes at the same position. */
+interface LogPosition {
+  readonly position: string
+  readonly timeline: number
+}
+
+interface ReplayState {
+  readonly standby: boolean
+  readonly current: boolean
+  /** Of the last checkpoint. */
+  readonly same_timeline: boolean
+}
+
 const identityText =
   'select system_identifier::text as system, current_database()::text as database from pg_control_system()'
-const positionText = `select pg_current_wal_flush_lsn()::text as position,
-  exists (select from pg_extension where extname = 'citus') as distributed`
+// The names of files of the log start with the timeline, in hexadecimal digits.
+const positionText = `select position::text, ('x' || left(pg_walfile_name(position), 8))::bit(32)::int as timeline,
+    exists (select from pg_extension where extname = 'citus') as distributed
+  from pg_current_wal_flush_lsn() as position`
 const replayText = `select pg_is_in_recovery() as standby,
-  coalesce(pg_last_wal_replay_lsn() >= $1::pg_lsn, false) as current`
+    coalesce(pg_last_wal_replay_lsn() >= $1::pg_lsn, false) as current,
+    timeline_id = $2::int as same_timeline
+  from pg_control_checkpoint()`
 
 export function readReplica({ source, primary, onChange }: ReplicaOptions): ReadReplica {
   const { connections, permits, meter } = source
@@ -71,18 +89,22 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
   let identity: DatabaseIdentity | undefined
   const verified = new WeakSet<ServerConnection>()
 
-  const readPosition = coalesceCalls(() =>
-    runShared(async () => {
-      const [row] = await primary<{ position: string; distributed: boolean }>(positionText, [])
+  /** Reads from the primary for all requests together. */
+  const readShared = <R>(text: string) => runShared(() => primary<R>(text, []), SHARE)
+  const readPosition = coalesceCalls(async (): Promise<LogPosition> => {
+    try {
+      const [row] = await readShared<LogPosition & { readonly distributed: boolean }>(positionText)
       // The log of the coordinator does not contain the changes of the other servers.
       if (row?.distributed !== false) throw new UnusableReplica('the database is distributed (Citus)')
-      return row.position
-    }),
-  )
+      return row
+    } catch (error) {
+      throw toUnusable(error)
+    }
+  })
 
   const verify = async (connection: ServerConnection) => {
     if (verified.has(connection)) return
-    identity ??= (await primary<DatabaseIdentity>(identityText, []))[0]
+    identity ??= (await readShared<DatabaseIdentity>(identityText))[0]
     const { rows } = await connection.run({ text: identityText }, limits.databaseReplicaWaitMs)
     const [own] = rows as DatabaseIdentity[]
     if (own?.system !== identity?.system || own?.database !== identity?.database)
@@ -90,14 +112,20 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
     verified.add(connection)
   }
 
-  /** Waits until the server has replayed the log up to `position`. */
-  const waitForReplay = async (connection: ServerConnection, position: string, endMs: number) => {
+  /** Waits until the server has replayed the log up to a position. */
+  const waitForReplay = async (
+    connection: ServerConnection,
+    { position, timeline }: LogPosition,
+    endMs: number,
+  ) => {
     await verify(connection)
     for (let pauseMs = 1; ; pauseMs *= 2) {
-      const config = statement(connection, replayText, [position])
+      const config = statement(connection, replayText, [position, timeline])
       const { rows } = await connection.run(config, limits.databaseReplicaWaitMs)
-      const [state] = rows as { readonly standby: boolean; readonly current: boolean }[]
+      const [state] = rows as ReplayState[]
       if (state?.standby !== true) throw new UnusableReplica(`${connection.server.name} is not a standby`)
+      if (!state.same_timeline)
+        throw new UnusableReplica(`${connection.server.name} has no checkpoint since the last failover`)
       if (state.current) return
       if (performance.now() + pauseMs > endMs)
         throw new UnusableReplica(
@@ -108,8 +136,8 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
     }
   }
 
-  /** Returns a connection to a server that has replayed the log up to `position`. */
-  const acquireCurrent = (position: string) =>
+  /** Returns a connection to a server that has replayed the log up to a position. Fails with UnusableReplica. */
+  const acquireCurrent = (position: LogPosition) =>
     new Promise<ServerConnection>((resolve, reject) => {
       let isLate = false
       // Longer than the waits inside of it, whose errors say more.
@@ -131,14 +159,20 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
         return connection
       }
       acquire()
-        .then(resolve, reject)
+        .then(resolve, (error) => reject(toUnusable(error)))
         .finally(() => clearTimeout(timer))
     })
 
-  const withCurrent = async <T>(work: (connection: ServerConnection) => Promise<T> | T): Promise<T> => {
+  /** `isCheck`: also while the replica is not used. */
+  const withCurrent = async <T>(
+    work: (connection: ServerConnection) => Promise<T>,
+    { isCheck = false } = {},
+  ): Promise<T> => {
     const position = await readPosition()
     const startMs = performance.now()
     return withPermit(permits, async () => {
+      // Another read may have found it while this one waited.
+      if (problem !== undefined && !isCheck) throw problem
       const connection = await acquireCurrent(position)
       meter?.wait?.(performance.now() - startMs)
       try {
@@ -153,26 +187,25 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
     if (found?.message !== problem?.message) onChange(found?.message)
     problem = found
   }
-  const findServer = async () => {
+  const check = async () => {
     try {
-      const url = await runShared(() => withCurrent(({ server }) => server.url))
+      await runShared(() => withCurrent(async () => undefined, { isCheck: true }), SHARE)
       setProblem(undefined)
-      return url
     } catch (error) {
       setProblem(toUnusable(error))
-      return undefined
     }
+    return problem?.message
   }
   const checkLater = () => {
     if (isClosed || nextCheck !== undefined) return
     nextCheck = setTimeout(async () => {
-      await findServer()
+      await check()
       nextCheck = undefined
       if (problem !== undefined) checkLater()
     }, limits.databaseReplicaCheckMs)
     nextCheck.unref()
   }
-  void findServer().then(() => problem !== undefined && checkLater())
+  void check().then(() => problem !== undefined && checkLater())
 
   return {
     async read<R>(text: string, parameters: readonly unknown[]) {
@@ -182,9 +215,9 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
           counts.replica++
           return rows
         } catch (error) {
-          if (!concernsReplica(error)) throw error
-          // A statement that conflicts with the replay of a change says nothing of the next one.
-          if (sqlState(causeOf(error)) !== SERIALIZATION_FAILURE) {
+          // The caller left, or the statement would take too long on the primary, too.
+          if (error === currentContext()?.aborted || sqlState(causeOf(error)) === QUERY_CANCELED) throw error
+          if (concernsServer(error)) {
             setProblem(toUnusable(error))
             checkLater()
           }
@@ -192,17 +225,10 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
       counts[problem?.isBehind ? 'behind' : 'unavailable']++
       return primary<R>(text, parameters)
     },
-    state: {
-      reads: () => counts,
-      async check() {
-        await findServer()
-        return problem?.message
-      },
-      async currentSource() {
-        const url = problem === undefined ? await findServer() : undefined
-        if (problem !== undefined) checkLater()
-        return url === undefined ? undefined : { engine: 'postgres', url }
-      },
+    state: { reads: () => counts, check },
+    pool() {
+      const { total, idle, waiting } = connections.counts()
+      return { total, idle, waiting: waiting + permits.waiting, refused: permits.refused }
     },
     async close() {
       isClosed = true
@@ -212,14 +238,21 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
   }
 }
 
+/** Of the database connections: a read of the position must not wait for one organization. */
+const SHARE = 'read replica'
+
 const QUERY_CANCELED = '57014'
 const SERIALIZATION_FAILURE = '40001'
 
-/** Whether the primary may serve the read instead: not if its caller left, its statement took too long, or it is a bug. */
-function concernsReplica(error: unknown): boolean {
+/**
+ * Whether further reads would fail, too. Not if too many reads wait for connections, or if a statement fails: it may conflict with the replay
+ * of a change.
+ */
+function concernsServer(error: unknown): boolean {
   if (error instanceof UnusableReplica) return true
-  if (!(error instanceof ApiError) || error === currentContext()?.aborted) return false
-  return error.cause !== undefined && sqlState(error.cause) !== QUERY_CANCELED
+  return (
+    error instanceof ApiError && error.cause !== undefined && sqlState(error.cause) !== SERIALIZATION_FAILURE
+  )
 }
 
 function toUnusable(error: unknown): UnusableReplica {
