@@ -193,7 +193,12 @@ interface SelectBoxProps {
 function SelectBox({ label, labelledBy, isSelected, isPartly = false, onChange }: SelectBoxProps) {
   const id = useId()
   return (
-    <label className="checkbox" data-selected={isSelected || isPartly || undefined}>
+    <label
+      className="checkbox"
+      data-selected={isSelected || isPartly || undefined}
+      // With Shift, the browser would select text instead.
+      onMouseDown={(event) => event.shiftKey && event.preventDefault()}
+    >
       <input
         ref={(box) => {
           if (box !== null) box.indeterminate = isPartly
