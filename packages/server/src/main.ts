@@ -290,7 +290,7 @@ export async function startBerth(
     // Creates the first key, so that it is published from the start.
     await keys.current()
     metrics.watchPool(store.db.pool)
-    if (store.db.replica !== undefined) metrics.watchReplica(store.db.replica.reads)
+    metrics.watchReplica(() => store.db.replica?.reads() ?? { replica: 0, behind: 0, unavailable: 0 })
     metrics.watchPort(() => port.traffic())
     if (tls !== undefined) metrics.watchCertificate(() => tls.current.expiresMs)
     metrics.watchDisks(disk.readings)
