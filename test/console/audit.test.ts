@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { until } from '../support/findings/image-findings.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
@@ -30,6 +32,12 @@ consoleSuite('the audit log in the console', (cast) => {
       body: '{"name":"x"}',
     })
     assert.equal(response.status, 403)
+    // Denials are written a moment later, and a page that was loaded before does not show them.
+    const { url, token: admin } = cast().berth
+    await until(
+      () => call('GET', `${url}/audit/v1/events?actor=${identity}&code=7`, { token: admin }),
+      ({ body }) => body.events.length > 0,
+    )
   }
 
   test('events are sentences with the names of what exists, and uids of what is deleted', async () => {
