@@ -67,7 +67,7 @@ describe('read replica', { skip: withoutPostgres }, () => {
     const text = await (await of.get('/metrics')).text()
     const count = (server: string) =>
       Number(
-        new RegExp(`^berth_database_replica_reads_total\\{server="${server}"\\} (\\d+)$`, 'm').exec(
+        new RegExp(`^berth_database_replica_reads_total\\{outcome="${server}"\\} (\\d+)$`, 'm').exec(
           text,
         )?.[1],
       )

@@ -548,7 +548,7 @@ export function createMetrics({
       counted(
         'berth_database_replica_reads_total',
         'Reads that a read replica served, and those that the primary served instead: while the replica was behind, or not available.',
-        'server',
+        'outcome',
         () => ({ ...reads() }),
       )
     },
