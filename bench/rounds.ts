@@ -87,3 +87,17 @@ function profileText(name: string, hot: readonly HotFunction[], count: number): 
   const whole = ((totalMs * 1000) / count).toFixed(1)
   return `\n${name}: ${count} requests, ${whole} us each on the main thread; self time per request\n${lines.join('\n')}\n`
 }
+
+/** What a result says of two sides that are compared by their rates. */
+export function rateRatio(ours: Measured, theirs: Measured, notes: readonly string[]) {
+  const note = [`by rate; by CPU ${(theirs.cpuUs / ours.cpuUs).toFixed(2)}`, ...notes].filter(
+    (one) => one !== '',
+  )
+  return {
+    value: ours.perSecond / theirs.perSecond,
+    unit: 'share' as const,
+    ours,
+    theirs,
+    note: note.join('; '),
+  }
+}

@@ -11,7 +11,7 @@ import { type RegistryClient, registryClient } from '../registry/client.ts'
 import { blobOf, imageOf, newBlobs } from '../registry/content.ts'
 import { distribution } from '../registry/distribution.ts'
 import { makePublic, type Registry, registrySide, registryToken } from '../registry/registries.ts'
-import { inTurn, type Measured } from '../rounds.ts'
+import { inTurn, type Measured, rateRatio } from '../rounds.ts'
 
 /**
  * Berth beside other servers, whose binaries the environment names: the registries Zot and Distribution, and PocketBase for resources. All
@@ -140,19 +140,8 @@ async function besideRegistries(
   return results
 }
 
-function rateResult(title: string, ours: Measured, theirs: Measured, notes: readonly string[]): Result {
-  return {
-    work: 'peers',
-    title,
-    value: ours.perSecond / theirs.perSecond,
-    unit: 'share',
-    goal: goals.registry,
-    ours,
-    theirs,
-    note: [`by rate; by CPU ${(theirs.cpuUs / ours.cpuUs).toFixed(2)}`, ...notes]
-      .filter((one) => one !== '')
-      .join('; '),
-  }
+function rateResult(title: string, ...compared: Parameters<typeof rateRatio>): Result {
+  return { work: 'peers', title, goal: goals.registry, ...rateRatio(...compared) }
 }
 
 const PASSWORD = randomBytes(12).toString('hex')

@@ -17,7 +17,7 @@ import {
 } from '../registry/content.ts'
 import { distribution } from '../registry/distribution.ts'
 import { makePublic, type Registry, registrySide, registryToken } from '../registry/registries.ts'
-import { inTurn, type Measured } from '../rounds.ts'
+import { inTurn, type Measured, rateRatio } from '../rounds.ts'
 
 /**
  * The registry beside Debian's docker-registry: the same requests by the same client to both, each on a directory of the same disk.
@@ -131,20 +131,10 @@ function resultOf(
   theirs: Measured | undefined,
   notes: readonly string[],
 ): Result {
+  if (theirs !== undefined)
+    return { work: 'registry', title, goal: goals.registry, ...rateRatio(ours, theirs, notes) }
   const note = notes.filter((one) => one !== '').join('; ')
-  if (theirs === undefined) return { work: 'registry', title, value: ours.perSecond, unit: '/s', ours, note }
-  return {
-    work: 'registry',
-    title,
-    value: ours.perSecond / theirs.perSecond,
-    unit: 'share',
-    goal: goals.registry,
-    ours,
-    theirs,
-    note: [`by rate; by CPU ${(theirs.cpuUs / ours.cpuUs).toFixed(2)}`, note]
-      .filter((one) => one !== '')
-      .join('; '),
-  }
+  return { work: 'registry', title, value: ours.perSecond, unit: '/s', ours, note }
 }
 
 function throughputOf(measured: readonly Measured[], bytes: number): string {
