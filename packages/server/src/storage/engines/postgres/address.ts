@@ -17,8 +17,8 @@ export interface DatabaseAddress {
 }
 
 const DEFAULT_PORT = '5432'
-const known: readonly string[] = ['read-write', 'primary', 'any'] satisfies SessionAttributes[]
-const readOnlyKinds: readonly string[] = ['read-only', 'standby', 'prefer-standby']
+const primaryKinds: readonly string[] = ['read-write', 'primary', 'any'] satisfies SessionAttributes[]
+const replicaKinds: readonly string[] = ['read-only', 'standby', 'prefer-standby', 'any']
 
 /**
  * Reads `postgres://user:password@host1:5432,host2/database?target_session_attrs=read-write`. With several servers the attribute is
@@ -77,20 +77,21 @@ export function parseDatabaseAddress(
   }
 }
 
+/** `isAlone`: the address names one server. */
 function attributesOf(
   wanted: string | null,
   { isReplica, isAlone }: { readonly isReplica: boolean; readonly isAlone: boolean },
 ): SessionAttributes | { readonly problem: string } {
   if (wanted === null) return isReplica || isAlone ? 'any' : 'read-write'
-  if (isReplica && (readOnlyKinds.includes(wanted) || wanted === 'any')) return 'any'
-  const names = isReplica ? [...readOnlyKinds, 'any'] : known
-  if (isReplica ? known.includes(wanted) : readOnlyKinds.includes(wanted))
-    return {
-      problem: `has target_session_attrs=${wanted}, but ${isReplica ? 'a replica is a standby' : 'Berth needs a server that accepts writes'}; use ${names.slice(0, -1).join(', ')} or any`,
-    }
-  return known.includes(wanted)
-    ? (wanted as SessionAttributes)
-    : { problem: `has target_session_attrs=${wanted}, which must be one of ${names.join(', ')}` }
+  const allowed = isReplica ? replicaKinds : primaryKinds
+  if (allowed.includes(wanted)) return isReplica ? 'any' : (wanted as SessionAttributes)
+  const others = isReplica ? primaryKinds : replicaKinds
+  if (!others.includes(wanted))
+    return { problem: `has target_session_attrs=${wanted}, which must be one of ${allowed.join(', ')}` }
+  const why = isReplica ? 'a replica is a standby' : 'Berth needs a server that accepts writes'
+  return {
+    problem: `has target_session_attrs=${wanted}, but ${why}; use ${allowed.slice(0, -1).join(', ')} or any`,
+  }
 }
 
 interface Server {

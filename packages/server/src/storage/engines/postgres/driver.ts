@@ -166,19 +166,28 @@ function wrap(
 }
 
 /** Returns a function that reads outside of transactions, without the overhead of Kysely. */
-export function postgresReader({ connections, permits, meter }: ConnectionSource): Db['read'] {
-  return <R>(text: string, parameters: readonly unknown[]) => {
-    const startMs = performance.now()
-    return withPermit(permits, async () => {
-      const connection = await connections.acquire()
-      meter?.wait?.(performance.now() - startMs)
-      try {
-        return await readOn<R>(connection, text, parameters, meter)
-      } finally {
-        connection.release(connection.isBroken)
-      }
-    })
-  }
+export function postgresReader(source: ConnectionSource): Db['read'] {
+  const acquire = () => source.connections.acquire()
+  return <R>(text: string, parameters: readonly unknown[]) =>
+    withConnection(source, acquire, (connection) => readOn<R>(connection, text, parameters, source.meter))
+}
+
+/** Runs work with a connection, in the share of the current request. */
+export function withConnection<T>(
+  { permits, meter }: Pick<ConnectionSource, 'permits' | 'meter'>,
+  acquire: () => Promise<ServerConnection>,
+  work: (connection: ServerConnection) => Promise<T>,
+): Promise<T> {
+  const startMs = performance.now()
+  return withPermit(permits, async () => {
+    const connection = await acquire()
+    meter?.wait?.(performance.now() - startMs)
+    try {
+      return await work(connection)
+    } finally {
+      connection.release(connection.isBroken)
+    }
+  })
 }
 
 /** Runs one SELECT outside of transactions. */

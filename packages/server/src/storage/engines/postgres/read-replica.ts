@@ -12,8 +12,7 @@ import { currentContext, runShared } from '../../../pipeline/request/request-con
 import { coalesceCalls } from '../../../runtime/coalesce-calls.ts'
 import type { Db, PoolState, Replica } from '../../db.ts'
 import type { ServerConnection } from './connection.ts'
-import { withPermit } from './connection-permits.ts'
-import { type ConnectionSource, causeOf, readOn, statement } from './driver.ts'
+import { type ConnectionSource, causeOf, readOn, statement, withConnection } from './driver.ts'
 import { sqlState } from './errors.ts'
 
 /**
@@ -169,18 +168,12 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
     { isCheck = false } = {},
   ): Promise<T> => {
     const position = await readPosition()
-    const startMs = performance.now()
-    return withPermit(permits, async () => {
+    const acquire = async () => {
       // Another read may have found it while this one waited.
       if (problem !== undefined && !isCheck) throw problem
-      const connection = await acquireCurrent(position)
-      meter?.wait?.(performance.now() - startMs)
-      try {
-        return await work(connection)
-      } finally {
-        connection.release(connection.isBroken)
-      }
-    })
+      return acquireCurrent(position)
+    }
+    return withConnection(source, acquire, work)
   }
 
   const setProblem = (found: UnusableReplica | undefined) => {
