@@ -24,15 +24,11 @@ import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { AdvisoryFeedRow, RepoPolicyRow } from '@berth/server/storage/schema/tables.ts'
 import { databases } from '../support/database/databases.ts'
 import { onEveryEngine } from '../support/database/storage.ts'
+import { eventually } from '../support/eventually.ts'
 
 const newKind = (): JobKind => ({ name: randomBytes(8).toString('hex') })
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const onError = assert.ifError
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const endMs = Date.now() + 10_000; !(await isSo()); await sleep(5))
-    assert.ok(Date.now() < endMs, 'it did not happen')
-}
 
 onEveryEngine('jobs', (opened) => {
   const lease = (kind: JobKind, more: object = {}, due: object = {}) =>
@@ -124,7 +120,7 @@ onEveryEngine('jobs', (opened) => {
       return { dueMs: runs === 3 ? Number.MAX_SAFE_INTEGER : Date.now() }
     })
     await scheduleJob(opened(), kind, Date.now())
-    await until(() => runs === 3)
+    await eventually(() => runs === 3)
     await sleep(50)
     for (const node of nodes) await node.stop()
     assert.equal(runs, 3)
@@ -151,7 +147,7 @@ onEveryEngine('jobs', (opened) => {
     const dueMs = Date.now()
     await scheduleJob(opened(), kind, dueMs)
     const runner = async () => (await readJob(opened(), kind))?.runner ?? ''
-    await until(async () => (await runner()) !== '')
+    await eventually(async () => (await runner()) !== '')
     await Promise.all([one?.stop(), two?.stop()])
     // The second scheduler may have leased it between the two stops.
     assert.ok(interrupted.length >= 1 && interrupted.every((one) => one), String(interrupted))
@@ -188,7 +184,7 @@ onEveryEngine('jobs', (opened) => {
         onFailure: () => ({}),
       },
     )
-    await until(() => ended.size === rows.length)
+    await eventually(() => ended.size === rows.length)
     await scheduler.stop()
     assert.deepEqual(most, { all: 3, organization: 2 })
     assert.deepEqual(
