@@ -13,7 +13,8 @@ import { runBerth, type Serving, serveBerth, temporaryDirectory } from './suppor
 /** Of the shutdown with a database that does not answer. */
 const DRAIN_MS = 0
 const GRACE_MS = 1000
-const SLACK_MS = 2000
+/** A stop that waits for the database would never end. */
+const SLACK_MS = 30_000
 
 /** A request that has started and does not end. */
 function hangingRequest({ url }: Pick<Serving, 'url'>, authorization = '') {
