@@ -20,10 +20,10 @@ onEveryDatabase(
       const onError = (error: unknown) => assert.fail(String(error))
       let aheadMs = 0
       const options = { db, clock: () => clock() + aheadMs, onError }
-      const first = await acquireJob({ ...options, leaseMs: 300 }, scrubJob)
+      const first = await acquireJob({ ...options, leaseMs: 2000 }, scrubJob)
       assert.equal(await acquireJob(options, scrubJob), undefined)
       // It renews what it has.
-      await sleep(400)
+      await sleep(3000)
       assert.equal(await acquireJob(options, scrubJob), undefined)
       await first?.savePosition('here')
       aheadMs = limits.registryRunLeaseMs

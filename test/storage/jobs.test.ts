@@ -27,6 +27,8 @@ import { onEveryEngine } from '../support/database/storage.ts'
 import { eventually } from '../support/eventually.ts'
 
 const newKind = (): JobKind => ({ name: randomBytes(8).toString('hex') })
+/** Of a lease: a busy machine does not keep a process from renewing it for as long. */
+const RENEWED_MS = 2000
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const onError = assert.ifError
 
@@ -66,9 +68,9 @@ onEveryEngine('jobs', (opened) => {
 
   test('a lease is renewed; one that is not renewed can be taken over, and the run that lost it writes nothing', async () => {
     const kind = newKind()
-    const first = await lease(kind, { leaseMs: 200 })
+    const first = await lease(kind, { leaseMs: RENEWED_MS })
     assert.ok(first !== undefined)
-    await sleep(400)
+    await sleep(1.5 * RENEWED_MS)
     assert.equal(await lease(kind), undefined, 'it was renewed')
 
     // The clock of another node is ahead by more than the lease.
@@ -176,7 +178,9 @@ onEveryEngine('jobs', (opened) => {
           running.push(root)
           most.all = Math.max(most.all, running.length)
           most.organization = Math.max(most.organization, running.filter((one) => one === root).length)
-          await sleep(200)
+          await eventually(() => most.all === 3)
+          // A fourth one would start now.
+          await sleep(50)
           running.splice(running.indexOf(root), 1)
           ended.add(key)
           return { dueMs: Number.MAX_SAFE_INTEGER }
@@ -269,12 +273,10 @@ for (const database of databases.filter(({ name }) => name !== 'pglite'))
     await migrate(db)
     const kind: JobKind = { name: 'test' }
     await scheduleJob(db, kind, 1)
-    // Longer than a busy machine keeps a process from renewing it.
-    const leaseMs = 2000
     const start = async () => {
       const node = spawn(
         process.execPath,
-        [new URL('../support/database/job-node.ts', import.meta.url).pathname, ...args, String(leaseMs)],
+        [new URL('../support/database/job-node.ts', import.meta.url).pathname, ...args, String(RENEWED_MS)],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       )
       t.after(() => node.kill('SIGKILL'))
@@ -285,7 +287,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite'))
     const held = await readJob(db, kind)
     assert.equal(held?.position, 'half')
     const second = await start()
-    await sleep(2 * leaseMs)
+    await sleep(1.5 * RENEWED_MS)
     assert.equal((await readJob(db, kind))?.runner, held.runner, 'the lease is renewed')
     first.kill('SIGKILL')
     await once(second.stdout, 'data')
