@@ -13,8 +13,8 @@ import { grpcClient } from './support/api/grpc.ts'
 import { call } from './support/api/rest.ts'
 import { databases } from './support/database/databases.ts'
 import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { digest, ociClient } from './support/registry/registry.ts'
-import { eventually } from './support/registry/transfers.ts'
 import {
   type Cleanup,
   type Environment,
@@ -52,7 +52,7 @@ async function loggingServer(t: Cleanup, env: Environment = {}) {
     /** The line of a request; fails when there is none in time, or more than one. */
     async lineOf(requestId: string): Promise<AccessLine> {
       const found = () => lines().filter(({ request_id }) => request_id === requestId)
-      await eventually(() => found().length > 0, `a line for ${requestId} in\n${text()}`)
+      await eventually(() => found().length > 0)
       assert.equal(found().length, 1)
       return found()[0] as AccessLine
     },
@@ -289,7 +289,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
         } catch {
           return false
         }
-      }, 'a new file')
+      })
       await fetch(`${url}/openapi.json`, { headers: named('rotated') })
       await lineOf('rotated')
     })

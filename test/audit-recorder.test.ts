@@ -6,6 +6,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import type { AuditEvent } from '@berth/server/storage/changes/audit-events.ts'
 import type { Db } from '@berth/server/storage/db.ts'
 import { databases } from './support/database/databases.ts'
+import { eventually } from './support/eventually.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The recorder on a database of its own, where the front door cannot reach its bounds in a test's time. */
@@ -58,13 +59,6 @@ async function started(t: TestContext, database = databases[0]) {
 }
 
 const token = { issuer: 'https://issuer.example', subject: 'job' }
-
-async function until(reached: () => boolean): Promise<void> {
-  for (let tries = 0; !reached(); tries++) {
-    assert.ok(tries < 1000, 'it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 for (const database of databases) {
   test(`any number of events about one thing in one millisecond are all written (${database.name})`, async (t) => {
@@ -193,14 +187,14 @@ test('a database that fails gets later what it did not take, up to auditExchange
   state.fails = true
   audit.recordDenial(event(), { code: 7, reason: 'kept' })
   for (let n = 0; n < 100; n++) audit.recordExchange(event({ timeMs: 1_800_000_000_000 + n }), token)
-  await until(() => state.errors > 1)
+  await eventually(() => state.errors > 1)
   assert.deepEqual([state.written, state.dropped], [0, 0])
   for (let n = 0; n < limits.auditExchangesMax; n++)
     audit.recordExchange(event({ timeMs: 1_800_000_001_000 + n }), token)
   const { errors } = state
-  await until(() => state.errors > errors)
+  await eventually(() => state.errors > errors)
   assert.equal(state.dropped, 101)
   state.fails = false
-  await until(() => state.written === limits.auditExchangesMax)
+  await eventually(() => state.written === limits.auditExchangesMax)
   assert.equal((await rows()).length, limits.auditExchangesMax)
 })

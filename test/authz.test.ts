@@ -34,9 +34,9 @@ import {
   createResource,
   createRole,
 } from './support/api/tenant.ts'
-import { eventually } from './support/database/database-outage.ts'
 import { databases } from './support/database/databases.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { assertGolden } from './support/golden.ts'
 import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'

@@ -16,11 +16,11 @@ import {
   runAdmin,
   runAdminJson,
   startServing,
-  waitUntil,
   withPassphrase,
 } from './support/database/backups.ts'
 import { openDatabase } from './support/database/open-database.ts'
 import { freePort } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { digest, pushBlob, pushImage, testImage } from './support/registry/registry.ts'
 import {
@@ -177,7 +177,7 @@ describe('backup and restore of a SQLite installation', () => {
     const store = temporaryDirectory(t)
     const running = spawnBerth(t, ['admin', 'backup', store], { ...env, ...withPassphrase })
     const stored = () => filesIn(store).filter((file) => file.startsWith('sha256/')).length
-    await waitUntil('the backup stored something', () => stored() > 3)
+    await eventually(() => stored() > 3)
     running.child.kill('SIGKILL')
     assert.equal((await running.finished).signal, 'SIGKILL')
     const { items: backups } = await runAdminJson(t, env, 'backup', 'list', store)
@@ -199,7 +199,7 @@ describe('backup and restore of a SQLite installation', () => {
     const to = createEmptyInstallation(t)
     const restoring = spawnBerth(t, ['admin', 'restore', store], { ...to, ...withPassphrase })
     const target = join(to.BERTH_DATA_DIR, 'blobs/sha256')
-    await waitUntil('the restore stored something', () => existsSync(target) && filesIn(target).length > 0)
+    await eventually(() => existsSync(target) && filesIn(target).length > 0)
     restoring.child.kill('SIGKILL')
     assert.equal((await restoring.finished).signal, 'SIGKILL')
     const refused = await runBerth(t, ['serve'], { ...to, BERTH_LISTEN: '127.0.0.1:0' })

@@ -7,6 +7,7 @@ import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { createGrpcHandler } from '@berth/server/gateway/grpc/handler.ts'
 import { type BodyBudget, createBodyBudget } from '@berth/server/port/bodies/body-budget.ts'
 import type { HttpHandler } from '@berth/server/port/http.ts'
+import { eventually } from './support/eventually.ts'
 import {
   http2Request,
   http2Session,
@@ -14,7 +15,6 @@ import {
   rawConnection,
   startPort,
 } from './support/http/port.ts'
-import { eventually } from './support/registry/transfers.ts'
 
 const MIB = 1024 * 1024
 
@@ -34,7 +34,7 @@ describe('bodies that wait in memory', () => {
     const session = http2Session(t, server.url)
     const first = session.request({ ...post, 'content-length': 3 * MIB + 1 })
     first.write(Buffer.alloc(3 * MIB))
-    await eventually(() => budget.buffered === 3 * MIB, 'budget.buffered === 3 * MIB')
+    await eventually(() => budget.buffered === 3 * MIB)
     const refused = await http2Request(session, post, Buffer.alloc(2 * MIB))
     assert.equal(refused.status, 503)
     assert.equal(refused.headers['retry-after'], '1')
@@ -49,7 +49,7 @@ describe('bodies that wait in memory', () => {
     const chunks: Buffer[] = []
     for await (const chunk of first) chunks.push(chunk)
     assert.equal(Buffer.concat(chunks).toString(), String(3 * MIB + 1))
-    await eventually(() => budget.buffered === 0, 'budget.buffered === 0')
+    await eventually(() => budget.buffered === 0)
   })
 
   test('R28: of 100 half-sent messages of 16 MiB stay within the budget, and are freed with their connection', async (t) => {
@@ -64,12 +64,12 @@ describe('bodies that wait in memory', () => {
       stream.resume()
       stream.write(Buffer.alloc(64 * 1024))
     }
-    await eventually(() => statuses.length >= 100 - 64, 'statuses.length >= 100 - 64')
+    await eventually(() => statuses.length >= 100 - 64)
     assert.deepEqual(new Set(statuses), new Set([503]))
     assert.ok(budget.buffered <= 4 * MIB)
     assert.equal(await (await fetch(server.url, { method: 'POST', body: 'four' })).text(), '4')
     session.destroy()
-    await eventually(() => budget.buffered === 0, 'budget.buffered === 0')
+    await eventually(() => budget.buffered === 0)
   })
 
   test('R28: of many HTTP/1.1 connections stay within the budget of the process', async (t) => {
@@ -91,11 +91,11 @@ describe('bodies that wait in memory', () => {
         () => undefined,
       )
     }
-    await eventually(() => refused >= 8, 'refused >= 8')
+    await eventually(() => refused >= 8)
     assert.ok(budget.buffered <= 8 * MIB)
     assert.equal(await (await fetch(server.url, { method: 'POST', body: 'four' })).text(), '4')
     for (const { socket } of attackers) socket.destroy()
-    await eventually(() => budget.buffered === 0, 'budget.buffered === 0')
+    await eventually(() => budget.buffered === 0)
   })
 
   test('R28: of clients that go away before they are read fail, whatever the version of HTTP', async (t) => {
@@ -121,15 +121,15 @@ describe('bodies that wait in memory', () => {
     two.on('error', () => undefined)
     two.on('close', () => (closed += 1))
     two.write('half')
-    await eventually(() => requests === 2, 'both requests run')
+    await eventually(() => requests === 2)
     one.socket.on('close', () => (closed += 1))
     one.socket.resetAndDestroy()
     two.close(constants.NGHTTP2_CANCEL)
-    await eventually(() => closed === 2, 'both clients are gone')
+    await eventually(() => closed === 2)
     // The server has noticed once it has read a later request.
     await http2Request(session, { ...post, ':path': '/later' }, Buffer.from(''))
     gone.resolve()
-    await eventually(() => codes.length === 2, 'both bodies fail')
+    await eventually(() => codes.length === 2)
     assert.deepEqual(codes, [1, 1])
     assert.equal(budget.buffered, 0)
   })
@@ -178,7 +178,7 @@ describe('bodies that wait in memory', () => {
       session.close()
     }
     assert.ok(peak > message.length, 'some were being unpacked')
-    await eventually(() => budget.buffered === 0, 'budget.buffered === 0')
+    await eventually(() => budget.buffered === 0)
   })
 
   test('R28: behind a request that runs are freed with their connection', async (t) => {
@@ -197,13 +197,13 @@ describe('bodies that wait in memory', () => {
     one.socket.write(
       'GET / HTTP/1.1\r\nhost: a\r\n\r\nPOST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nfour',
     )
-    await eventually(() => running > 0, 'the first request runs')
+    await eventually(() => running > 0)
     const closed = new Promise((resolve) => one.socket.on('close', resolve))
     one.socket.resetAndDestroy()
     await closed
     release()
     assert.equal(await (await fetch(server.url, { method: 'POST', body: 'four' })).text(), '4')
-    await eventually(() => budget.buffered === 0, 'budget.buffered === 0')
+    await eventually(() => budget.buffered === 0)
     assert.equal(running, 2, 'a request whose client is gone does not run')
   })
 
@@ -214,10 +214,10 @@ describe('bodies that wait in memory', () => {
     one.socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nhalf')
     const two = http2Session(t, server.url).request({ ...post, 'content-length': 1000 })
     two.write('half')
-    await eventually(() => budget.buffered === 8, 'budget.buffered === 8')
+    await eventually(() => budget.buffered === 8)
     const status = await new Promise((resolve) => two.on('response', (head) => resolve(head[':status'])))
     assert.equal(status, 408)
     assert.match(await one.received, /^HTTP\/1\.1 408 /)
-    await eventually(() => budget.buffered === 0, 'budget.buffered === 0')
+    await eventually(() => budget.buffered === 0)
   })
 })

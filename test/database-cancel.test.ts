@@ -9,6 +9,7 @@ import { type Db, inTransaction, openPostgresDb, openSqliteDb } from '@berth/ser
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import pg from 'pg'
 import { databases } from './support/database/databases.ts'
+import { eventually } from './support/eventually.ts'
 import { startFaultProxy } from './support/http/fault-proxy.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
@@ -19,15 +20,6 @@ const serverUrl = process.env['BERTH_TEST_POSTGRES_URL'] ?? ''
 const hasPostgres = databases.some(({ name }) => name === 'postgres')
 const skip = hasPostgres ? false : 'no PostgreSQL server found'
 const gone = new ApiError(Code.CANCELLED, 'Cancelled: the client went away')
-const WAIT_MS = 30_000
-
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + WAIT_MS
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `it does not come true that ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 async function session(t: TestContext, database?: string): Promise<pg.Client> {
   const url = new URL(serverUrl)
@@ -64,7 +56,7 @@ test('a statement whose caller went away is cancelled, and the pool is free', {
   t.after(() => db.close())
   const observer = await session(t)
   const { context, read } = slowRead(db, 'cancelled_read')
-  await until('the read runs', async () => (await running(observer, '%cancelled_read%')) === 1)
+  await eventually(async () => (await running(observer, '%cancelled_read%')) === 1)
   context.abort(gone)
   await assert.rejects(read, gone)
   assert.equal(await running(observer, '%cancelled_read%'), 0)
@@ -86,7 +78,7 @@ test('a statement that cannot be cancelled ends with its connection, and the poo
   t.after(() => db.close())
   const observer = await session(t)
   const { context, read } = slowRead(db, 'stubborn_read')
-  await until('the read runs', async () => (await running(observer, '%stubborn_read%')) === 1)
+  await eventually(async () => (await running(observer, '%stubborn_read%')) === 1)
   await proxy.apply({ kind: 'refuse' })
   context.abort(gone)
   await assert.rejects(read, gone)
@@ -106,7 +98,7 @@ test('a cancel request that is not answered within databaseCancelMsMax ends the 
   t.after(() => db.close())
   const observer = await session(t)
   const { context, read } = slowRead(db, 'silent_read')
-  await until('the read runs', async () => (await running(observer, '%silent_read%')) === 1)
+  await eventually(async () => (await running(observer, '%silent_read%')) === 1)
   await proxy.apply({ kind: 'drop' })
   context.abort(gone)
   await assert.rejects(read, gone)
@@ -159,17 +151,17 @@ test('a REST client that resets its HTTP/1.1 connection or its HTTP/2 stream can
     const socket = connect(Number(port), hostname, () => resolve(socket))
   })
   http1.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${berth.token}\r\n\r\n`)
-  await until('the statement of HTTP/1.1 waits', waiting)
+  await eventually(waiting)
   http1.resetAndDestroy()
-  await until('its connection is free', async () => idle() && !(await waiting()))
+  await eventually(async () => idle() && !(await waiting()))
 
   const http2 = connectHttp2(berth.url)
   t.after(() => http2.destroy())
   const stream = http2.request({ ':path': path, authorization: `Bearer ${berth.token}` })
   stream.on('error', () => undefined)
-  await until('the statement of HTTP/2 waits', waiting)
+  await eventually(waiting)
   stream.close(constants.NGHTTP2_CANCEL)
-  await until('its connection is free', async () => idle() && !(await waiting()))
+  await eventually(async () => idle() && !(await waiting()))
   assert.deepEqual(berth.errors, [])
 })
 

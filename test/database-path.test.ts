@@ -9,13 +9,13 @@ import pg from 'pg'
 import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
 import {
   assertUnavailable,
-  eventually,
   type ObservedServer,
   runLoad,
   startObservedServer,
   waitForRecovery,
 } from './support/database/database-outage.ts'
 import { type OwnPostgres, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { type FaultProxy, startFaultProxy } from './support/http/fault-proxy.ts'
 import { cleanups, temporaryDirectory } from './support/server/process.ts'
 

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import pg from 'pg'
 import {
   assertUnavailable,
-  eventually,
   observe,
   runLoad,
   startObservedServer,
@@ -11,6 +10,7 @@ import {
 } from './support/database/database-outage.ts'
 import { startPgbouncer, withoutPgbouncer } from './support/database/pgbouncer.ts'
 import { freePort, startPostgres, startStandby, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** Several servers behind one address, and a pooler before one. */

@@ -6,22 +6,13 @@ import { dividePool } from '@berth/server/storage/engines/postgres/connection-pe
 import pg from 'pg'
 import { type ApiFixture, newName, onEveryDatabase } from './support/api/api-fixture.ts'
 import type { GrpcFailure } from './support/api/grpc.ts'
+import { eventually } from './support/eventually.ts'
 import { bearerOf, createRegistryFixture, pushImage, testImage } from './support/registry/registry.ts'
 
 /** One organization, a locked row or a client that hangs up does not take the database connections of the others (ADR 18). */
 
 const POOL = 16
 const shares = dividePool(POOL)
-const WAIT_MS = 30_000
-
-/** Fails when the condition does not come true. */
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + WAIT_MS
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `it does not come true that ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 async function answer(url: string, request: RequestInit = {}) {
   const response = await fetch(url, request)
@@ -128,7 +119,7 @@ const suite = (cast: () => ApiFixture) => {
   }
 
   const idle = async () => {
-    await until('the pool is idle', () => {
+    await eventually(() => {
       const { total, idle, waiting } = pool()
       return total === idle && waiting === 0
     })
@@ -141,7 +132,7 @@ const suite = (cast: () => ApiFixture) => {
     const pushes = Array.from({ length: 100 }, (_, n) => pushing.push(`t${n}`))
     const changes = Array.from({ length: 20 }, () => changing.update(newName('text')))
     const calls = Array.from({ length: 20 }, () => calling.updateByGrpc(newName('text')))
-    await until('changes wait for locks', async () => (await lockWaiters()) > shares.transactions.perShare)
+    await eventually(async () => (await lockWaiters()) > shares.transactions.perShare)
     assert.ok((await lockWaiters()) <= shares.transactions.total)
     assert.equal((await pushing.owner.request('GET', `${pushing.name}/manifests/first`)).status, 200)
     await works(other)
@@ -174,7 +165,7 @@ const suite = (cast: () => ApiFixture) => {
       ...Array.from({ length: 20 }, () => one.update('changed', signal)),
       ...Array.from({ length: 20 }, () => one.updateByGrpc('changed', { signal })),
     ])
-    await until('changes wait', async () => (await lockWaiters()) > 0 && pool().waiting > 40)
+    await eventually(async () => (await lockWaiters()) > 0 && pool().waiting > 40)
     leaving.abort()
     await ended
     await idle()
@@ -208,11 +199,11 @@ const suite = (cast: () => ApiFixture) => {
     const left = Promise.allSettled(
       Array.from({ length: 70 }, () => fetch(query, { headers, signal: leaving.signal })),
     )
-    await until('reads wait', async () => (await lockWaiters()) === shares.connections.perShare)
+    await eventually(async () => (await lockWaiters()) === shares.connections.perShare)
     await works(other)
     leaving.abort()
     await left
-    await until('those that left are gone', () => pool().waiting <= kept.length)
+    await eventually(() => pool().waiting <= kept.length)
     await unlock()
     for (const reply of await Promise.all(kept)) {
       await reply.arrayBuffer()

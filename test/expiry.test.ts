@@ -8,17 +8,11 @@ import { pendingStore } from '@berth/server/storage/pending-store.ts'
 import type { JobRunRow } from '@berth/server/storage/schema/tables.ts'
 import { apiOf, newName, onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
+import { eventually } from './support/eventually.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
 import { createPerson, createSession } from './support/signin/accounts.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-
-async function eventually(reached: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await reached()); tries++) {
-    assert.ok(tries < 500, 'it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 onEveryDatabase(
   'what expires',

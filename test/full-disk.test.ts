@@ -15,6 +15,7 @@ import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
 import { call, type RestReply } from './support/api/rest.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import { smallDisk, withoutSmallDisks } from './support/database/small-disk.ts'
+import { eventually } from './support/eventually.ts'
 import {
   bearerOf,
   digest,
@@ -77,13 +78,6 @@ function streamOf(bytes: Buffer): ReadableStream {
       bytes.subarray(at * MIB, (at + 1) * MIB),
     ),
   )
-}
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; !(await holds()); attempt++) {
-    assert.ok(attempt < 300, 'it does not come about')
-    await sleep(100)
-  }
 }
 
 async function beginUpload(client: OciClient, name: string, bytes: Uint8Array): Promise<string> {

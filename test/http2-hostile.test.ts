@@ -4,6 +4,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import type { HttpHandler } from '@berth/server/port/http.ts'
 import type { ListenOptions } from '@berth/server/port/listen.ts'
+import { eventually } from './support/eventually.ts'
 import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
 import {
   END_HEADERS,
@@ -17,7 +18,6 @@ import {
   rawHttp2,
   uint32,
 } from './support/http/raw-http2.ts'
-import { eventually } from './support/registry/transfers.ts'
 
 const whole = END_STREAM | END_HEADERS
 const CANCEL = uint32(8)
@@ -144,10 +144,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
     const lists = [many, bomb].map((fields) => Buffer.concat([getRoot, ...fields]))
     const make = (at: number) => rawFrame('headers', whole, streamOf(at), lists[at % 2])
     await flood(attacker, make, 100)
-    await eventually(
-      () => attacker.frames.filter(({ type }) => type === frameTypes.reset).length === 100,
-      'all are reset',
-    )
+    await eventually(() => attacker.frames.filter(({ type }) => type === frameTypes.reset).length === 100)
     assert.equal(requests(), 0)
     await assertOtherServed()
     assert.equal((await http2Request(http2Session(t, server.url), { ':path': '/' })).status, 200)
@@ -164,7 +161,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
     const attacker = await rawHttp2(t, server.port, Buffer.from([0, 4, 0, 0, 0, 0]))
     await flood(attacker, (at) => rawFrame('headers', whole, streamOf(at), getRoot), 40)
     const resets = () => attacker.frames.filter(({ type }) => type === frameTypes.reset)
-    await eventually(() => resets().length === 24, 'the first 24 are reset')
+    await eventually(() => resets().length === 24)
     assert.deepEqual(
       resets().map(({ stream }) => stream),
       Array.from({ length: 24 }, (_, at) => streamOf(at)),
@@ -172,7 +169,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
     await assertOtherServed()
     assert.ok(unread.bytes <= 16 * 1024 * 1024)
     attacker.socket.destroy()
-    await eventually(() => unread.bytes === 0, 'nothing is counted any more')
+    await eventually(() => unread.bytes === 0)
   })
 
   test('a client that takes nothing of its replies is cut off (stalledReplyMs), on HTTP/1.1, too', async (t) => {
@@ -186,10 +183,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
     const noWindow = Buffer.from([0, 4, 0, 0, 0, 0])
     const attacker = await rawHttp2(t, server.port, noWindow)
     await flood(attacker, (at) => rawFrame('headers', whole, streamOf(at), getRoot), 10)
-    await eventually(
-      () => attacker.frames.filter(({ type }) => type === frameTypes.reset).length === 10,
-      'all streams are reset',
-    )
+    await eventually(() => attacker.frames.filter(({ type }) => type === frameTypes.reset).length === 10)
     const one = await rawConnection(t, server.port)
     one.socket.pause()
     one.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
@@ -227,7 +221,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
     for (let at = 0; at < 5; at++) {
       const client = await rawHttp2(t, server.port)
       client.socket.write(rawFrame('headers', END_HEADERS, 1, postRoot))
-      await eventually(() => client.frames.length > 1, 'the server speaks')
+      await eventually(() => client.frames.length > 1)
       client.socket.resetAndDestroy()
     }
     assert.equal((await fetch(server.url)).status, 200)
@@ -283,7 +277,7 @@ describe('HTTP/1.1 clients that are hostile', () => {
     const { server, assertOtherServed } = await start(t, { http })
     const attacker = await rawConnection(t, server.port)
     attacker.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(10_000))
-    await eventually(() => running >= 1, 'a request runs')
+    await eventually(() => running >= 1)
     await assertOtherServed()
     assert.equal(running, 1, 'one at a time')
     release()

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { createDocumentReader } from '@berth/server/advisories/documents/document-reader.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { readerPool } from '@berth/server/storage/engines/sqlite/reader-pool.ts'
 import Database from 'better-sqlite3'
+import { eventually } from './support/eventually.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 
 /** Processes and threads end when they have had no work for some time, and start again with the next. */
@@ -14,13 +14,6 @@ import { temporaryDirectory } from './support/server/process.ts'
 const skip = !existsSync('/proc/self/task') && 'the system does not list processes and threads'
 const children = () => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').length - 1
 const threads = () => readdirSync('/proc/self/task').length
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let looks = 0; !condition(); looks++) {
-    assert.ok(looks < 2000)
-    await pause(10)
-  }
-}
 
 const document = Buffer.from(
   JSON.stringify({
@@ -38,7 +31,7 @@ test('the process that reads documents ends after workerProcessIdleMs without wo
   for (let n = 0; n < 2; n++) {
     assert.ok(!('rejection' in (await reader.read('a.json', '', document))))
     assert.equal(children(), before + 1)
-    await until(() => children() === before)
+    await eventually(() => children() === before)
   }
 })
 
@@ -51,6 +44,6 @@ test('threads for long reads of SQLite end after readerThreadIdleMs without work
   for (let n = 0; n < 2; n++) {
     assert.deepEqual(await pool.run('select n from numbers', []), [{ n: 7 }])
     const running = threads()
-    await until(() => threads() < running)
+    await eventually(() => threads() < running)
   }
 })

@@ -11,8 +11,8 @@ import {
   managedRole,
   newName,
 } from './support/api/api-fixture.ts'
-import { eventually } from './support/database/database-outage.ts'
 import { databases } from './support/database/databases.ts'
+import { eventually } from './support/eventually.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth } from './support/server/test-berth.ts'

@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
-import { eventually } from './support/database/database-outage.ts'
 import { databases } from './support/database/databases.ts'
+import { eventually } from './support/eventually.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -125,9 +125,11 @@ for (const database of databases)
         .where('method', '=', 'berth.mail/SendInvite')
         .executeTakeFirstOrThrow()
       assert.deepEqual([event.actor, event.code, /550/.test(event.reason)], ['system', 14, true])
-      const metrics = await (await fetch(`${berth.url}/metrics`)).text()
-      assert.match(metrics, /berth_mails_total\{kind="invite",result="failed"\} [1-9]/)
-      assert.ok(berth.warnings.some(({ message }) => message === 'an email was not sent'))
+      await eventually(
+        async () => (await fetch(`${berth.url}/metrics`)).text(),
+        (metrics) => /berth_mails_total\{kind="invite",result="failed"\} [1-9]/.test(metrics),
+      )
+      await eventually(() => berth.warnings.some(({ message }) => message === 'an email was not sent'))
     })
 
     test('an email that could not be sent until its end is given up with its last problem', async () => {

@@ -11,9 +11,9 @@ import { connect as connectTls } from 'node:tls'
 import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
 import { freePort } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { createProxy, proxyNames, withoutProxy } from './support/http/proxies.ts'
 import { digest } from './support/registry/registry.ts'
-import { eventually } from './support/registry/transfers.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** The proxies of deploy/, in front of a server: every client works through them as it does without. */
@@ -93,7 +93,7 @@ for (const name of proxyNames)
       })
       assert.equal(reply.status, 401)
       assert.equal(JSON.parse(reply.text).code, 16)
-      await eventually(() => accessLog().includes('who-is-it'), 'the request in the access log')
+      await eventually(() => accessLog().includes('who-is-it'))
       const line = accessLog()
         .split('\n')
         .find((text) => text.includes('who-is-it'))

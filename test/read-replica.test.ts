@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { osvRecord } from './support/advisories/feeds.ts'
 import { call } from './support/api/rest.ts'
-import { eventually, type ObservedServer, observe } from './support/database/database-outage.ts'
+import { type ObservedServer, observe } from './support/database/database-outage.ts'
 import {
   freePort,
   type OwnPostgres,
@@ -11,6 +11,7 @@ import {
   startStandby,
   withoutPostgres,
 } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { type Cleanup, runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** Reads from a standby (BERTH_DATABASE_READ_URL), with real replication. */

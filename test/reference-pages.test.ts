@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { describeServedApi } from './support/api/openapi.ts'
 import { call } from './support/api/rest.ts'
 import { startBrowser, waitUntil, withoutBrowser } from './support/browser/chromium.ts'
-import { eventually } from './support/database/database-outage.ts'
+import { eventually } from './support/eventually.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 const BACKGROUND = 'getComputedStyle(document.body).backgroundColor'

@@ -5,26 +5,17 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { limits } from '@berth/server/config/limits.ts'
 import { expiryWarning, readTlsFiles } from '@berth/server/port/tls/tls-files.ts'
+import { eventually } from './support/eventually.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
 import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** What changes while a server runs: by SIGHUP, and by files that are replaced. */
 
-async function until<T>(look: () => Promise<T | undefined> | T | undefined | false): Promise<T> {
-  for (let looks = 0; looks < 1000; looks++) {
-    const found = await look()
-    if (found) return found
-    await pause(30)
-  }
-  return assert.fail('it did not come about')
-}
-
 const logged = ({ output }: Serving, text: string | RegExp) =>
-  until(() =>
+  eventually(() =>
     output()
       .stderr.split('\n')
       .find((line) => (typeof text === 'string' ? line.includes(text) : text.test(line))),
@@ -108,7 +99,7 @@ test('a renewed certificate is used for new connections, and a pair that does no
   assert.equal(await metric(), new X509Certificate(first.cert).validToDate.getTime() / 1000)
 
   secret.swap({ 'tls.crt': second.cert, 'tls.key': second.key })
-  await until(async () => (await served(server.url)) === printOf(second))
+  await eventually(async () => (await served(server.url)) === printOf(second))
   // The connection from before the renewal goes on.
   assert.equal((await ask(`${server.url}/healthz`, agent)).status, 200)
   assert.equal(sockets.size, 1)
@@ -120,7 +111,7 @@ test('a renewed certificate is used for new connections, and a pair that does no
   )
   assert.equal(await served(server.url), printOf(second))
   secret.swap({ 'tls.crt': third.cert, 'tls.key': third.key })
-  await until(async () => (await served(server.url)) === printOf(third))
+  await eventually(async () => (await served(server.url)) === printOf(third))
 
   // Without a change that the system reports in time, SIGHUP reads the files immediately.
   secret.swap({ 'tls.crt': fourth.cert, 'tls.key': fourth.key })
@@ -176,7 +167,7 @@ test('SIGHUP takes over the log level, rate limits and sign-in providers of BERT
 
   // A limit that stays the same keeps its counts; the page counts too.
   server.child.kill('SIGHUP')
-  await until(() => server.output().stderr.split('were read again').length > 2)
+  await eventually(() => server.output().stderr.split('were read again').length > 2)
   assert.deepEqual(await limit(), ['500', '497'])
 
   write({ ...settings, BERTH_RATE_LIMITS_ADDRESS: 'many', BERTH_RATE_LIMIT_STORE: 'disk' })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startNodes } from './support/advisories/feed-nodes.ts'
 import { type Api, apiOf } from './support/api/api-fixture.ts'
 import { withoutPostgres } from './support/database/postgres.ts'
-import { until } from './support/findings/image-findings.ts'
+import { eventually } from './support/eventually.ts'
 import { runBerth } from './support/server/process.ts'
 
 /** One of several nodes applies retention to a repo, and another continues when that one ends or dies. */
@@ -54,16 +54,16 @@ for (const [engine, how, signal, leaseMs] of [
     assert.equal((await here.patch(path, policy)).status, 200)
     const runsOf = async (api: Api): Promise<readonly Run[]> =>
       (await api.get('registry/retentionRuns', { repoUid: repo })).body.retentionRuns
-    await until(
+    await eventually(
       () => countTags(here),
       (count) => count <= tags - DELETED_MIN,
-      0,
+      { pollMs: 0 },
     )
     first.child.kill(signal)
     await first.finished
 
     const there = apiOf(await start(), token)
-    const runs = await until(
+    const runs = await eventually(
       () => runsOf(there),
       ([last]) => last?.state === 'STATE_SUCCEEDED',
     )

@@ -6,20 +6,15 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
 import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { startFreezingProxy } from './support/http/freezing-proxy.ts'
 import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
-const WAIT_MS_MAX = 30_000
 /** Of the shutdown with a database that does not answer. */
 const DRAIN_MS = 0
 const GRACE_MS = 1000
-const SLACK_MS = 2000
-
-/** Waits for a condition that a stop brings about. */
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (const giveUp = Date.now() + WAIT_MS_MAX; !(await isTrue()); await pause(20))
-    assert.ok(Date.now() < giveUp, `never: ${what}`)
-}
+/** A stop that waits for the database would never end. */
+const SLACK_MS = 30_000
 
 /** A request that has started and does not end. */
 function hangingRequest({ url }: Pick<Serving, 'url'>, authorization = '') {
@@ -65,14 +60,14 @@ test('after SIGTERM the server is not ready, and the port serves until BERTH_DRA
   watch.on('error', () => undefined)
   const trailers = once(watch, 'trailers')
   watch.end(Buffer.alloc(5))
-  await until('the watcher sees SERVING', () => statuses.length === 1)
+  await eventually(() => statuses.length === 1)
 
   server.child.kill('SIGTERM')
-  await until('readiness is false', async () => (await fetch(`${server.url}/readyz`)).status === 503)
+  await eventually(async () => (await fetch(`${server.url}/readyz`)).status === 503)
   const alive = await fetch(`${server.url}/healthz`)
   assert.deepEqual([alive.status, alive.headers.get('connection')], [200, 'close'])
   assert.equal(await ask('/healthz'), 200)
-  await until('the watcher sees NOT_SERVING', () => statuses.length === 2)
+  await eventually(() => statuses.length === 2)
   assert.deepEqual(statuses, [1, 2])
   assert.deepEqual(goaways, [], 'connections of HTTP/2 stay while the port serves')
 
@@ -101,7 +96,7 @@ test('a second signal ends the process immediately', async (t) => {
   const ended = hangingRequest(server, await tokenOf(t, env))
   await pause(200)
   server.child.kill('SIGINT')
-  await until('the server stops', () => /"stopping: /.test(server.output().stderr))
+  await eventually(() => /"stopping: /.test(server.output().stderr))
   await pause(700) // The same Ctrl-C may arrive twice within half a second.
   server.child.kill('SIGINT')
   const { code } = await server.finished

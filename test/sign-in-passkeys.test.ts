@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { newName } from './support/api/api-fixture.ts'
-import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { startBrowser, waitForConsole, withoutBrowser } from './support/browser/chromium.ts'
 import { databases } from './support/database/databases.ts'
 import { freePort } from './support/database/postgres.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -92,7 +92,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await addPasskey('Laptop')
     await signOut()
     await page.click('text=Sign in with a passkey')
-    await page.waitForURL(`${berth.url}/`)
+    await waitForConsole(page)
     await page.goto(`${berth.url}/account`)
     assert.ok((await page.textContent('main'))?.includes(email))
     await page.click('text=Rename')
@@ -127,7 +127,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await page.waitForSelector('form .alert:not([hidden])')
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId: id, isUserVerified: true })
     await page.click('text=Continue with your passkey')
-    await page.waitForURL(`${berth.url}/`)
+    await waitForConsole(page)
     assert.deepEqual(complaints, [])
   })
 

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Browser } from 'playwright-core'
 import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
-import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { startBrowser, waitForConsole, withoutBrowser } from './support/browser/chromium.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { codeFlow, withQuery } from './support/signin/oauth.ts'
@@ -62,7 +62,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     await page.fill('#organization', 'default')
     await page.click('details button')
     await page.getByRole('link', { name: 'Continue' }).click()
-    await page.waitForURL(`${berth.url}/`)
+    await waitForConsole(page)
     await page.goto(`${berth.url}/account`)
     assert.match(await page.innerText('main'), /ada@example\.com/)
 

@@ -19,8 +19,8 @@ import {
 } from '@berth/server/pipeline/limits/client-address.ts'
 import { createBodyBudget } from '@berth/server/port/bodies/body-budget.ts'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { eventually } from './support/eventually.ts'
 import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
-import { eventually } from './support/registry/transfers.ts'
 
 const [OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED] = ['0', '3', '4', '8']
 
@@ -236,7 +236,7 @@ describe('reflection', () => {
     const session = http2Session(t, server.url)
     const stream = session.request(call(REFLECTION))
     stream.end(Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(asking(symbol), false))))
-    await eventually(() => budget.buffered > 0, 'requests wait')
+    await eventually(() => budget.buffered > 0)
     // A server that answered ahead would be through with all of them by now.
     for (let at = 0; at < 20; at++) await assertServing(session)
     assert.ok(budget.buffered > 0)

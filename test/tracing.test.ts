@@ -8,11 +8,11 @@ import { grpcClient } from './support/api/grpc.ts'
 import { call } from './support/api/rest.ts'
 import { databases } from './support/database/databases.ts'
 import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { type OtlpCollector, type ReceivedSpan, startCollector } from './support/http/otlp-collector.ts'
 import { startFaultyS3Proxy } from './support/registry/faulty-s3-proxy.ts'
 import { ociClient, pushImage, testImage } from './support/registry/registry.ts'
 import { startS3, withoutS3 } from './support/registry/s3.ts'
-import { eventually } from './support/registry/transfers.ts'
 import {
   type Cleanup,
   type Environment,
@@ -316,13 +316,13 @@ test('a collector that does not answer keeps neither requests nor the stop of th
       assert.equal((await fetch(`${berth.url}/openapi.json`, { headers })).status, 200)
   }
   await ask(1)
-  await eventually(() => collector.held.length === 1, 'an export that hangs')
+  await eventually(() => collector.held.length === 1)
   await ask(200)
   release()
   await collector.until('what waited', (spans) => spans.length > 1)
   const again = collector.hold()
   await ask(1)
-  await eventually(() => collector.held.length === 1, 'another export that hangs')
+  await eventually(() => collector.held.length === 1)
   await ask(15)
   berth.child.kill('SIGTERM')
   assert.equal((await berth.finished).code, 0)
@@ -348,7 +348,7 @@ test('without a collector at the address requests are served, and the log says w
     ...quick,
   })
   assert.equal((await fetch(`${berth.url}/openapi.json`)).status, 200)
-  await eventually(() => berth.output().stderr.includes('spans were not exported'), 'a warning')
+  await eventually(() => berth.output().stderr.includes('spans were not exported'))
   berth.child.kill('SIGTERM')
   assert.equal((await berth.finished).code, 0)
 })

@@ -15,19 +15,13 @@ import { FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
 import { apiOf, managedRole, newName } from './support/api/api-fixture.ts'
 import { databases } from './support/database/databases.ts'
 import { withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
 import { createCrossNodeWork, nodeClient } from './support/server/cross-node-work.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 import { startWithWorkers } from './support/server/workers.ts'
 
 /** Several processes that serve one port: `BERTH_WORKERS`. */
-
-const WAIT_MS_MAX = 30_000
-
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (const giveUp = Date.now() + WAIT_MS_MAX; !(await isTrue()); await pause(50))
-    assert.ok(Date.now() < giveUp, `never: ${what}`)
-}
 
 async function metric(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
@@ -155,7 +149,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     // New connections are not for the worker that starts.
     for (let n = 0; n < 10; n++)
       assert.equal((await fetch(`${url}/readyz`, { headers: { connection: 'close' } })).status, 200)
-    await until('both workers are ready', async () => (await metric(url, 'berth_workers_ready')) === 2)
+    await eventually(async () => (await metric(url, 'berth_workers_ready')) === 2)
     assert.notEqual(server.pid(1), killed)
     assert.equal(await get(await server.origin(1)), 200)
     assert.equal(await metric(url, 'berth_worker_restarts_total'), 1)
@@ -328,7 +322,7 @@ test('a worker that hangs gets one connection, which another one serves when it 
       served++
     }),
   )
-  await until('the other worker has served the others', () => served === 19)
+  await eventually(() => served === 19)
   await pause(200)
   assert.equal(served, 19)
   process.kill(hung, 'SIGKILL')
@@ -359,7 +353,7 @@ test('workers count rate limits together, and share reloads and restarts', { ski
 
   const former = server.pid(1)
   process.kill(former, 'SIGTERM')
-  await until('another process is worker 1', () => server.pid(1) !== former)
+  await eventually(() => server.pid(1) !== former)
   await server.untilLogged('"msg":"serving"', 3)
   // What a reload changes applies to the new worker, and what needs a restart of the server does not.
   assert.equal((await read(1))[1], '7')
@@ -430,7 +424,7 @@ test('a supervisor that is killed leaves no worker behind', { skip }, async (t) 
       return false
     }
   }
-  await until('the workers have ended', () => !pids.some(isRunning))
+  await eventually(() => !pids.some(isRunning))
   // Nothing holds the database.
   const next = await serveBerth(t, { ...server.settings, BERTH_BASE_URL: '' })
   assert.equal((await fetch(`${next.url}/readyz`)).status, 200)

@@ -18,19 +18,11 @@ import {
 } from '../support/api/api-fixture.ts'
 import type { GrpcFailure } from '../support/api/grpc.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
+import { eventually } from '../support/eventually.ts'
 import { startIssuer } from '../support/tokens/issuer.ts'
 
 const GROUPS = 'chainguard.platform.iam.v2beta1.GroupsService'
 const EXCHANGE = 'chainguard.platform.oidc.SecurityTokenService/Exchange'
-
-/** Asks until an answer is as wanted: what was refused or exchanged reaches the log within about a second. */
-async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const answer = await ask()
-    if (wanted(answer) || tries > 200) return answer
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
 
 onEveryDatabase('the audit log', (cast) => {
   const events = async (

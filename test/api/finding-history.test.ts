@@ -16,6 +16,7 @@ import {
   onEveryDatabase,
   permissionDeniedError,
 } from '../support/api/api-fixture.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   CRITICAL,
   imageWith,
@@ -24,7 +25,6 @@ import {
   osv,
   read,
   setUp,
-  until,
   VEX,
 } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
@@ -55,7 +55,7 @@ const prepare = async (cast: ApiFixture) => {
     (await history(repo, query)).tagFindingHistoryEntries
   /** Waits for the numbers of the latest entry. */
   const latest = (repo: string, numbers: string, query?: string) =>
-    until(
+    eventually(
       () => entries(repo, query),
       ([last]) => last !== undefined && shown(last) === numbers,
     )
@@ -162,7 +162,7 @@ onEveryDatabase(
       const { status } = await api.post(`registry/repos/${repo}/manifests/v1/contents:readAgain`, {})
       assert.equal(status, 200)
       const { db, clock } = berth.installation.store
-      const all = await until(
+      const all = await eventually(
         async () => {
           // To the next attempt, and no further: tokens expire.
           const next = await db.kysely
@@ -302,7 +302,7 @@ const prepareScopes = async (cast: ApiFixture) => {
   const entriesOf = async (uid: string): Promise<Json[]> =>
     (await summaries(uid)).findingSummaryHistoryEntries
   const latestOf = (uid: string, numbers: string) =>
-    until(
+    eventually(
       () => entriesOf(uid),
       ([last]) => last !== undefined && shownSummary(last) === numbers,
     )
@@ -358,10 +358,10 @@ onEveryDatabase(
       const { kysely } = cast().berth.berth.installation.store.db
       const queued = () =>
         kysely.selectFrom('finding_history_changes').select('kind').where('root', '=', root).execute()
-      await until(queued, (rows) => rows.length === 0)
+      await eventually(queued, (rows) => rows.length === 0)
       const before = await entriesOf(root)
       await pushImage(owner, innerName, first, 'same')
-      await until(queued, (rows) => rows.length === 0)
+      await eventually(queued, (rows) => rows.length === 0)
       assert.deepEqual(await entriesOf(root), before)
       assert.equal((await owner.request('DELETE', `${innerName}/manifests/same`)).status, 202)
       // What a deleted tag had is deleted from the numbers.
@@ -585,13 +585,13 @@ onEveryDatabase(
       await latest(repo, 'read 1 0 0 0 0 0')
       assert.deepEqual(await entriesOf(repo), [])
       // The tag queues its repo after its own entry is written.
-      await until(
+      await eventually(
         () => {
           cast().berth.advance(findingHistoryDelayMs)
           return entriesOf(repo)
         },
         ([last]) => last !== undefined,
-        500,
+        { pollMs: 500 },
       )
       assert.deepEqual(await entriesOf(root), [])
       cast().berth.advance(findingHistoryGroupDelayMs)

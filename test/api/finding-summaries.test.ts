@@ -7,6 +7,7 @@ import {
   onEveryDatabase,
   permissionDeniedError,
 } from '../support/api/api-fixture.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   CRITICAL,
   imageWith,
@@ -17,7 +18,6 @@ import {
   path,
   read,
   setUp,
-  until,
   VEX,
 } from '../support/findings/image-findings.ts'
 import { attach, spdxDocument } from '../support/images/readable-image.ts'
@@ -248,7 +248,7 @@ onEveryDatabase(
           ]),
         )
       }
-      await until(
+      await eventually(
         () => statesOf('v1'),
         (states) => states['CVE-2024-0001']?.startsWith('NOT_AFFECTED') === true,
       )
@@ -326,7 +326,7 @@ onEveryDatabase(
         return findings.map(({ state }: Json) => state.replace('STATE_', ''))
       }
       const become = async (image: string | undefined, ...expected: string[]) =>
-        until(
+        eventually(
           () => statesOf(image ?? ''),
           (states) => states.join() === expected.join(),
         )
@@ -345,7 +345,7 @@ onEveryDatabase(
       await matched(uid, 'tag=v1')
       for (const document of ['{', '{"statements":[{"status":"not_affected"}]}', '[]'])
         await attach(owner, name, image, VEX, Buffer.from(document))
-      const contents = await until(
+      const contents = await eventually(
         () => get(`registry/repos/${uid}/manifests/v1/contents`),
         ({ problems, state }) => state === 'CONTENTS_STATE_READ' && problems.length === 3,
       )

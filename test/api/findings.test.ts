@@ -11,6 +11,7 @@ import {
 } from '../support/api/api-fixture.ts'
 import { policiesOf } from '../support/api/policies.ts'
 import { sbomProblems } from '../support/contents/sbom-schemas.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   CRITICAL,
   imageWith,
@@ -20,7 +21,6 @@ import {
   path,
   read,
   setUp,
-  until,
 } from '../support/findings/image-findings.ts'
 import { layeredImage } from '../support/registry/layered-image.ts'
 import { digest, imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
@@ -165,7 +165,7 @@ onEveryDatabase(
       const repo = await repoUid()
       assert.deepEqual((await matched(repo, 'tag=v1')).findings, [])
       const states = async (expected: readonly string[]) => {
-        const { findings } = await until(
+        const { findings } = await eventually(
           () => list(repo, 'tag=v1'),
           ({ findings }) => JSON.stringify(findings.map(line)) === JSON.stringify(expected),
         )
@@ -211,7 +211,7 @@ onEveryDatabase(
         assert.equal(status, 200, text)
         return body
       }
-      const all = await until(
+      const all = await eventually(
         () => affected(root, 'vulnerability=GHSA-2222-3333-4444'),
         ({ affectedImages }) => affectedImages.length === 2,
       )

@@ -10,7 +10,7 @@ import { noBallast } from '@berth/server/storage/engines/sqlite/ballast.ts'
 import type { JobRunRow } from '@berth/server/storage/schema/tables.ts'
 import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { assertFails, newAccount, operatorApi } from '../support/api/operator.ts'
-import { eventually } from '../support/database/database-outage.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPerson, createSession } from '../support/signin/accounts.ts'
 
 /** What operators see and change. */

@@ -7,7 +7,8 @@ import {
   onEveryDatabase,
   permissionDeniedError,
 } from '../support/api/api-fixture.ts'
-import { imageWith, type Json, osv, read, setUp, until } from '../support/findings/image-findings.ts'
+import { eventually } from '../support/eventually.ts'
+import { imageWith, type Json, osv, read, setUp } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
 import {
   cycloneDxVdr,
@@ -52,9 +53,9 @@ onEveryDatabase(
       const attached = (type: string, document: Buffer) => attach(owner, name, image, type, document)
       const list = async (): Promise<Json[]> =>
         (await get(`${reportsPath}/${uid}?reference=v1`)).scannerReports
-      const waitFor = (count: number) => until(list, (reports) => reports.length === count)
+      const waitFor = (count: number) => eventually(list, (reports) => reports.length === count)
       const problems = (count: number) =>
-        until(
+        eventually(
           () => get(`registry/repos/${uid}/manifests/v1/contents`),
           (body) => body.state === 'CONTENTS_STATE_READ' && body.problems.length === count,
         )
@@ -241,7 +242,7 @@ onEveryDatabase(
       for (let at = 0; at < limits.contentsReportsMax; at++)
         await attached(reportTypes.grype, json(grypeReport([high(`CVE-2024-${1000 + at}`)])))
       // That of trivy is older than all of these, and counts until the last one is read.
-      await until(
+      await eventually(
         list,
         (reports) =>
           reports.length === limits.contentsReportsMax && reports.every(({ scanner }) => scanner === 'grype'),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
-import { until } from '../support/findings/image-findings.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
@@ -34,7 +34,7 @@ consoleSuite('the audit log in the console', (cast) => {
     assert.equal(response.status, 403)
     // Denials are written a moment later, and a page that was loaded before does not show them.
     const { url, token: admin } = cast().berth
-    await until(
+    await eventually(
       () => call('GET', `${url}/audit/v1/events?actor=${identity}&code=7`, { token: admin }),
       ({ body }) => body.events.length > 0,
     )

@@ -7,7 +7,7 @@ import { newName } from '../support/api/api-fixture.ts'
 import { newAccount, operatorApi } from '../support/api/operator.ts'
 import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
-import { eventually } from '../support/database/database-outage.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPerson, createSession } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { consoleSuite } from '../support/console/console-suite.ts'
-import { eventually } from '../support/database/database-outage.ts'
+import { eventually } from '../support/eventually.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 
 /** How a page starts: its requests do not wait for the components (ADR 83). */

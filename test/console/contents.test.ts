@@ -7,7 +7,7 @@ import { newName } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
-import { eventually } from '../support/database/database-outage.ts'
+import { eventually, PATIENCE_MS } from '../support/eventually.ts'
 import { alpineFiles, attach, imageOfFiles } from '../support/images/readable-image.ts'
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
@@ -17,7 +17,6 @@ import { assertAccessible } from '../support/signin/axe.ts'
 
 const CRITICAL = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H'
 const MEDIUM = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:N/I:L/A:N'
-const MATCHED_MS_MAX = 60_000
 const short = ({ digest }: { digest: string }) => digest.slice(0, 'sha256:'.length + 12)
 
 function osv(id: string, ecosystem: string, name: string, fixed: string | undefined, more: object = {}) {
@@ -47,7 +46,7 @@ consoleSuite(
   (cast) => {
     /** Waits until the packages of an image are read and matched. */
     const matched = async (repo: string, tag: string) => {
-      for (const end = Date.now() + MATCHED_MS_MAX; ; await sleep(20)) {
+      for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
         const { body } = await cast().admin.get(`vulnerabilities/imageFindings/${repo}`, { tag })
         if (body.matched === true) return
         assert.ok(Date.now() < end, JSON.stringify(body))

@@ -7,7 +7,8 @@ import { readScannerReport } from '@berth/image-contents/reports/read-scanner-re
 import { createOrganization } from '../support/api/tenant.ts'
 import { type CommandLine, commandLine } from '../support/cli/command-line.ts'
 import { sbomProblems } from '../support/contents/sbom-schemas.ts'
-import { type Json, until } from '../support/findings/image-findings.ts'
+import { eventually } from '../support/eventually.ts'
+import type { Json } from '../support/findings/image-findings.ts'
 import { attach, imageOfFiles } from '../support/images/readable-image.ts'
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
@@ -97,7 +98,7 @@ describe('vulnerabilities on the command line', () => {
 
   test('the history of a tag has its numbers of vulnerabilities', async () => {
     const history = ['images', 'vulns-history', 'acme/app:1.0.0']
-    const [entry, ...rest] = await until(
+    const [entry, ...rest] = await eventually(
       async (): Promise<Json[]> => JSON.parse(await cli.ok([...history, '-o', 'json'])).items,
       (items) => items.length > 0,
     )
@@ -120,7 +121,7 @@ describe('vulnerabilities on the command line', () => {
       ['--parent', 'acme'],
     ]) {
       const history = ['images', 'vulns-history', ...scope]
-      const [entry] = await until(
+      const [entry] = await eventually(
         async (): Promise<Json[]> => JSON.parse(await cli.ok([...history, '-o', 'json'])).items,
         ([last]) => last?.imageCount === '2' && last.unreadImageCount === '0',
       )
@@ -214,7 +215,7 @@ describe('vulnerabilities on the command line', () => {
     await cli.ok(['images', 'vulns', 'acme/scanned:v1', '--wait'])
     const list = async () =>
       JSON.parse(await cli.ok(['images', 'reports', 'acme/scanned:v1', '--wait', '-o', 'json'])).items
-    const [report] = await until(list, (items) => items.length === 1)
+    const [report] = await eventually(list, (items) => items.length === 1)
     assert.deepEqual([report.scanner, report.findingCount], ['trivy', '2'])
     assert.match(
       await cli.ok(['images', 'reports', 'acme/scanned:v1']),

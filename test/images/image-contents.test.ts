@@ -9,7 +9,8 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Api, onEveryStore } from '../support/api/api-fixture.ts'
 import { policiesOf } from '../support/api/policies.ts'
 import { call } from '../support/api/rest.ts'
-import { openvex, until, VEX } from '../support/findings/image-findings.ts'
+import { eventually } from '../support/eventually.ts'
+import { openvex, VEX } from '../support/findings/image-findings.ts'
 import {
   alpineFiles,
   attach,
@@ -424,7 +425,7 @@ onEveryStore(
           counts.push((await kysely.selectFrom(table).selectAll().where('root', '=', root).execute()).length)
         return counts
       }
-      const before = await until(count, (counts) => counts.at(-1) === 2)
+      const before = await eventually(count, (counts) => counts.at(-1) === 2)
       // The manifests of the VEX documents are contents too, of no package.
       assert.deepEqual(before, [4, 2, 4, 2])
       await owner.request('DELETE', `${name}/manifests/${first.digest}`)

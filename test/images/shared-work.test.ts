@@ -5,7 +5,7 @@ import { openPostgresDb } from '@berth/server/storage/db.ts'
 import { nodeOfRunner } from '@berth/server/storage/jobs/job-leases.ts'
 import { apiOf } from '../support/api/api-fixture.ts'
 import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
-import { until } from '../support/findings/image-findings.ts'
+import { eventually } from '../support/eventually.ts'
 import { importAdvisory, serverProgram } from '../support/images/contents-crash.ts'
 import { alpineFiles, imageOfFiles, repoUid } from '../support/images/readable-image.ts'
 import { ociClient, pushImage } from '../support/registry/registry.ts'
@@ -64,7 +64,7 @@ test('two nodes share the reading and the matching, and one continues what the o
   let advisories = 0
   const verifyAll = async () => {
     const verify = async (digest: string) => {
-      const { body } = await until(
+      const { body } = await eventually(
         () => api.get(`vulnerabilities/imageFindings/${repo}`, { digest, pageSize: '1000' }),
         ({ body }) => body.matched === true && Number(body.totalCount) === advisories,
       )
@@ -98,7 +98,10 @@ test('two nodes share the reading and the matching, and one continues what the o
     if ([...read, ...matched].every((count) => count > 0)) break
     assert.ok(round < ROUNDS_MAX, JSON.stringify({ read, matched }))
   }
-  const { read } = await until(done, ({ read }) => read.reduce((sum, count) => sum + count) >= digests.length)
+  const { read } = await eventually(
+    done,
+    ({ read }) => read.reduce((sum, count) => sum + count) >= digests.length,
+  )
   assert.equal(
     read.reduce((sum, count) => sum + count),
     digests.length,
@@ -116,7 +119,7 @@ test('two nodes share the reading and the matching, and one continues what the o
   const work = (async () => {
     for (let round = 0; round < ROUNDS_MAX && other.child.signalCode === null; round++) await push(2)
   })()
-  await until(hasLease, (is) => is, 0)
+  await eventually(hasLease, Boolean, { pollMs: 0 })
   other.child.kill('SIGKILL')
   await Promise.all([work, other.finished])
   await importOne()

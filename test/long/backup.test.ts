@@ -24,11 +24,11 @@ import {
   runAdmin,
   runAdminJson,
   startServing,
-  waitUntil,
   withPassphrase,
 } from '../support/database/backups.ts'
 import { openDatabase } from '../support/database/open-database.ts'
 import { withoutPostgres } from '../support/database/postgres.ts'
+import { eventually } from '../support/eventually.ts'
 import { digest, pushBlob, pushImage, testImage } from '../support/registry/registry.ts'
 import { cleanups, type Environment, spawnBerth, temporaryDirectory } from '../support/server/process.ts'
 
@@ -200,10 +200,7 @@ describe('backups that are rejected, replaced, migrated or removed', () => {
   test('an interrupted backup ends in order, and another can start immediately', async () => {
     const store = temporaryDirectory(t)
     const running = spawnBerth(t, ['admin', 'backup', store], { ...env, ...withPassphrase })
-    await waitUntil(
-      'the backup started',
-      () => existsSync(join(store, 'backups')) && filesIn(store).length > 2,
-    )
+    await eventually(() => existsSync(join(store, 'backups')) && filesIn(store).length > 2)
     running.child.kill('SIGINT')
     const { code, stderr } = await running.finished
     if (code !== 0) assert.match(stderr, /stopped by SIGINT/)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import { eventually } from '../support/eventually.ts'
 import { digest } from '../support/registry/registry.ts'
 import {
   comparePulls,
-  eventually,
   growthMb,
   http1Sender,
   http2Sender,
@@ -77,7 +77,7 @@ test('1,000 concurrent clients pull one blob, and 1,000 push one each', async (t
   })
   t.diagnostic(`1,000 pushes: ${pushed.toFixed(0)} MB more`)
   assert.ok(pulled < 300 && pushed < 300)
-  await eventually(() => openHandles(repo.pid).files === 0, 'files are left open')
+  await eventually(() => openHandles(repo.pid).files === 0)
 })
 
 test('200 clients that read and 200 that send a byte a second are disconnected, and delay no other client', async (t) => {
@@ -105,11 +105,9 @@ test('200 clients that read and 200 that send a byte a second are disconnected, 
   const cut = await Promise.all(senders.map(({ cutAfterMs }) => cutAfterMs))
   t.diagnostic(`senders are cut off after ${(Math.max(...cut) / 1000).toFixed(0)} s at most`)
   assert.ok(Math.max(...cut) < 2 * limits.streamedBodyWindowMs)
-  await eventually(
-    () => openHandles(repo.pid).files === 0,
-    'readers are not cut off',
-    3 * limits.stalledReplyMs,
-  )
+  await eventually(() => openHandles(repo.pid).files === 0, Boolean, {
+    patienceMs: 3 * limits.stalledReplyMs,
+  })
   t.diagnostic(`readers after ${((performance.now() - startMs) / 1000).toFixed(0)} s`)
   await pullAndVerify(send, repo, blob)
 })

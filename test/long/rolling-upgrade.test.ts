@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutPostgres } from '../support/database/postgres.ts'
-import { eventually } from '../support/registry/transfers.ts'
+import { eventually } from '../support/eventually.ts'
 import { startCluster } from '../support/rolling/cluster.ts'
 import { withoutHaproxy } from '../support/rolling/haproxy.ts'
 import { startLoad } from '../support/rolling/load.ts'
@@ -27,7 +27,7 @@ test(`a rolling upgrade of three nodes from ${previousRelease.version} behind HA
   const endOfPhase = () => {
     phase++
     const wanted = (phase * REQUESTS_MIN) / PHASES
-    return eventually(() => load.result.total >= wanted, `${wanted} requests`, PHASE_MS_MAX)
+    return eventually(() => load.result.total >= wanted, Boolean, { patienceMs: PHASE_MS_MAX })
   }
   await endOfPhase()
   const migrated = await runBerth(t, ['migrate'], cluster.settings)

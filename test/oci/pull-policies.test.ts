@@ -4,7 +4,7 @@ import { ANONYMOUS_IDENTITY } from '@berth/server/iam/identities/anonymous-uid.t
 import { managedRole, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { policiesOf, systemPolicyUid } from '../support/api/policies.ts'
 import { call } from '../support/api/rest.ts'
-import { eventually } from '../support/database/database-outage.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   assertOciError,
   createRegistryFixture,

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { type ApiFixture, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { eventually } from '../support/eventually.ts'
 import { bearerOf, createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
 import {
-  eventually,
   http1Sender,
   http2Sender,
   largeBlob,
@@ -45,7 +45,7 @@ onEveryDatabase(
         await pushLarge(push, repo, blob)
         await Promise.all([pullAndVerify(pull, repo, blob), pullAndVerify(push, repo, blob)])
       }
-      await eventually(nothingOpen, 'files are left open')
+      await eventually(nothingOpen)
     })
 
     test('a hundred concurrent clients pull and push', async (t) => {
@@ -61,7 +61,7 @@ onEveryDatabase(
           await pullAndVerify(send, repo, { digest: digest(bytes), size: bytes.length })
         }),
       )
-      await eventually(nothingOpen, 'files are left open')
+      await eventually(nothingOpen)
     })
 
     test('a file is closed when its client disappears in the middle of a pull or a push', async (t) => {
@@ -73,14 +73,14 @@ onEveryDatabase(
         await once(body, 'readable')
         assert.ok(!nothingOpen())
         body.destroy()
-        await eventually(nothingOpen, 'the file of a pull is left open')
+        await eventually(nothingOpen)
         // The memory of a pull that broke is not read into again: what comes next is whole.
         await pullAndVerify(send, repo, blob)
       }
       const { socket } = await startSlowSender(t, repo)
-      await eventually(() => !nothingOpen(), 'a push has no file')
+      await eventually(() => !nothingOpen())
       socket.destroy()
-      await eventually(nothingOpen, 'the file of a push is left open')
+      await eventually(nothingOpen)
     })
 
     test('a client that reads or sends one byte a second is cut off and does not delay others', async (t) => {
@@ -102,7 +102,7 @@ onEveryDatabase(
         `senders are cut off after ${Math.min(...cut).toFixed(0)} to ${Math.max(...cut).toFixed(0)} ms`,
       )
       assert.ok(Math.min(...cut) >= WINDOW_MS * 0.9)
-      await eventually(nothingOpen, 'readers are not cut off')
+      await eventually(nothingOpen)
     })
   },
   { portLimits: { streamedBodyWindowMs: WINDOW_MS, stalledReplyMs: WINDOW_MS } },

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
 import { freePort } from '../support/database/postgres.ts'
+import { eventually } from '../support/eventually.ts'
 import { digest, type OciClient, ociClient } from '../support/registry/registry.ts'
 import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
 import {
@@ -17,7 +18,6 @@ import {
 
 /** Bytes that a server has received when it ends: as many as were lost before. */
 const SENT_BYTES = 13_000_000
-const WAIT_MS_MAX = 30_000
 
 for (const store of ['files', 's3'] as const)
   describe(`an upload whose server ends (${store})`, { skip: store === 's3' && withoutOwnS3 }, () => {
@@ -75,11 +75,6 @@ for (const store of ['files', 's3'] as const)
       return end === 0 ? 0 : end + 1
     }
 
-    const until = async (what: string, isTrue: () => Promise<boolean>) => {
-      for (const giveUp = Date.now() + WAIT_MS_MAX; !(await isTrue()); await pause(20))
-        assert.ok(Date.now() < giveUp, what)
-    }
-
     const finish = async (path: string, bytes: Buffer, from: number) => {
       const rest = {
         body: bytes.subarray(from),
@@ -104,7 +99,7 @@ for (const store of ['files', 's3'] as const)
       await send(path, bytes, 0, SENT_BYTES)
       // In memory and on the way to the store.
       const stored = store === 's3' ? limits.s3PartBytes : SENT_BYTES - 1024 * 1024
-      await until('the server receives the bytes', async () => (await sizeOf(path)) >= stored)
+      await eventually(async () => (await sizeOf(path)) >= stored)
       await pause(200)
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.finished
@@ -121,7 +116,7 @@ for (const store of ['files', 's3'] as const)
       assert.equal((await client.request('PATCH', path, first)).status, 202)
       await send(path, bytes, 1000, SENT_BYTES)
       const stored = store === 's3' ? limits.s3PartBytes : SENT_BYTES - 2 * 1024 * 1024
-      await until('the server stores the bytes', async () => (await sizeOf(path)) >= stored)
+      await eventually(async () => (await sizeOf(path)) >= stored)
       server.child.kill('SIGKILL')
       await server.finished
       server = await serveBerth(scope, env)

@@ -24,15 +24,13 @@ import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { AdvisoryFeedRow, RepoPolicyRow } from '@berth/server/storage/schema/tables.ts'
 import { databases } from '../support/database/databases.ts'
 import { onEveryEngine } from '../support/database/storage.ts'
+import { eventually } from '../support/eventually.ts'
 
 const newKind = (): JobKind => ({ name: randomBytes(8).toString('hex') })
+/** Of a lease: a busy machine does not keep a process from renewing it for as long. */
+const RENEWED_MS = 2000
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const onError = assert.ifError
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const endMs = Date.now() + 10_000; !(await isSo()); await sleep(5))
-    assert.ok(Date.now() < endMs, 'it did not happen')
-}
 
 onEveryEngine('jobs', (opened) => {
   const lease = (kind: JobKind, more: object = {}, due: object = {}) =>
@@ -70,9 +68,9 @@ onEveryEngine('jobs', (opened) => {
 
   test('a lease is renewed; one that is not renewed can be taken over, and the run that lost it writes nothing', async () => {
     const kind = newKind()
-    const first = await lease(kind, { leaseMs: 200 })
+    const first = await lease(kind, { leaseMs: RENEWED_MS })
     assert.ok(first !== undefined)
-    await sleep(400)
+    await sleep(1.5 * RENEWED_MS)
     assert.equal(await lease(kind), undefined, 'it was renewed')
 
     // The clock of another node is ahead by more than the lease.
@@ -124,7 +122,7 @@ onEveryEngine('jobs', (opened) => {
       return { dueMs: runs === 3 ? Number.MAX_SAFE_INTEGER : Date.now() }
     })
     await scheduleJob(opened(), kind, Date.now())
-    await until(() => runs === 3)
+    await eventually(() => runs === 3)
     await sleep(50)
     for (const node of nodes) await node.stop()
     assert.equal(runs, 3)
@@ -151,7 +149,7 @@ onEveryEngine('jobs', (opened) => {
     const dueMs = Date.now()
     await scheduleJob(opened(), kind, dueMs)
     const runner = async () => (await readJob(opened(), kind))?.runner ?? ''
-    await until(async () => (await runner()) !== '')
+    await eventually(async () => (await runner()) !== '')
     await Promise.all([one?.stop(), two?.stop()])
     // The second scheduler may have leased it between the two stops.
     assert.ok(interrupted.length >= 1 && interrupted.every((one) => one), String(interrupted))
@@ -180,7 +178,9 @@ onEveryEngine('jobs', (opened) => {
           running.push(root)
           most.all = Math.max(most.all, running.length)
           most.organization = Math.max(most.organization, running.filter((one) => one === root).length)
-          await sleep(200)
+          await eventually(() => most.all === 3)
+          // A fourth one would start now.
+          await sleep(50)
           running.splice(running.indexOf(root), 1)
           ended.add(key)
           return { dueMs: Number.MAX_SAFE_INTEGER }
@@ -188,7 +188,7 @@ onEveryEngine('jobs', (opened) => {
         onFailure: () => ({}),
       },
     )
-    await until(() => ended.size === rows.length)
+    await eventually(() => ended.size === rows.length)
     await scheduler.stop()
     assert.deepEqual(most, { all: 3, organization: 2 })
     assert.deepEqual(
@@ -273,11 +273,10 @@ for (const database of databases.filter(({ name }) => name !== 'pglite'))
     await migrate(db)
     const kind: JobKind = { name: 'test' }
     await scheduleJob(db, kind, 1)
-    const leaseMs = 600
     const start = async () => {
       const node = spawn(
         process.execPath,
-        [new URL('../support/database/job-node.ts', import.meta.url).pathname, ...args, String(leaseMs)],
+        [new URL('../support/database/job-node.ts', import.meta.url).pathname, ...args, String(RENEWED_MS)],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       )
       t.after(() => node.kill('SIGKILL'))
@@ -288,12 +287,10 @@ for (const database of databases.filter(({ name }) => name !== 'pglite'))
     const held = await readJob(db, kind)
     assert.equal(held?.position, 'half')
     const second = await start()
-    await sleep(2 * leaseMs)
+    await sleep(1.5 * RENEWED_MS)
     assert.equal((await readJob(db, kind))?.runner, held.runner, 'the lease is renewed')
     first.kill('SIGKILL')
-    const killedMs = Date.now()
     await once(second.stdout, 'data')
-    assert.ok(Date.now() - killedMs < 5 * leaseMs)
     const taken = await readJob(db, kind)
     assert.notEqual(taken?.runner, held.runner)
     assert.equal(taken?.position, 'half')

@@ -8,7 +8,8 @@ import {
 import { limits } from '@berth/server/config/limits.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
-import { CRITICAL, imageWith, type Json, osv, setUp, until } from '../support/findings/image-findings.ts'
+import { eventually } from '../support/eventually.ts'
+import { CRITICAL, imageWith, type Json, osv, setUp } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
 import {
   envelopeOf,
@@ -124,7 +125,7 @@ onEveryDatabase(
       await attached(reportTypes.sarif, sarifReport([high('CVE-2024-0004')], 'berth'))
       const list = async (query: Record<string, string>): Promise<Json[]> =>
         (await get('vuln_reports', query)).items
-      const reports = await until(
+      const reports = await eventually(
         () => list({ repo_id: uid }),
         (items) => items.length === 4,
       )
@@ -195,7 +196,7 @@ onEveryDatabase(
         trivy.createdAt,
       )
       // The image may be read once more for the last document, which is a new report of this server.
-      await until(
+      await eventually(
         async () => {
           const [{ createdAt }] = await list({ repo_id: uid, 'scanner.name': 'BERTH' })
           return [createdAt, (await rawOf({ scanner: 'BERTH', created_at: createdAt })).createdAt]
@@ -267,10 +268,10 @@ onEveryDatabase(
       )
       const count = max / contentsReportFindingsMax
       for (let at = 0; at < count; at++) await attached(reportTypes.grype, grypeReport(found, { nonce: at }))
-      const { items } = await until(
+      const { items } = await eventually(
         () => get('vuln_reports', { digest: image.digest, 'scanner.name': 'GRYPE' }),
         (list) => list.items?.length === count,
-        250,
+        { pollMs: 250 },
       )
       assert.equal(
         items.reduce((sum: number, { vulnerabilities }: Json) => sum + vulnerabilities.length, 0),
@@ -307,7 +308,7 @@ onEveryDatabase(
 
       for (let at = 1; at <= v1ReportImagesMax; at++)
         await pushImage(owner, name, await imageWith({}, { [`package-${at}`]: '1.0.0' }))
-      await until(
+      await eventually(
         () => get('vuln_reports', { repo_id: uid }),
         ({ status }) => status === 400,
       )

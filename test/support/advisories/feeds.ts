@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Api } from '../api/api-fixture.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 
 /** Feeds of advisories in tests. */
 
@@ -21,9 +22,6 @@ export function osvRecord(
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
 type Json = any
-
-/** Reached only if something is wrong. */
-const PATIENCE_MS = 60_000
 
 /** A feed as soon as it is as it should be. */
 export async function waitForFeed(api: Api, uid: string, matches: (feed: Json) => boolean): Promise<Json> {

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { PATIENCE_MS } from '../eventually.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 import { createSession } from '../signin/accounts.ts'
 
@@ -13,9 +14,9 @@ const program = findChromium()
 export const withoutBrowser: string | false = program === undefined ? 'no Chromium on this machine' : false
 
 /** Starts it with a new, empty profile. It sends no requests except for the pages that a test opens. */
-export function startBrowser(): Promise<Browser> {
+export async function startBrowser(): Promise<Browser> {
   if (program === undefined) throw new Error('no Chromium')
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: program,
     args: [
       '--headless',
@@ -28,6 +29,19 @@ export function startBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   })
+  const newContext = browser.newContext.bind(browser)
+  return Object.assign(browser, {
+    async newContext(options?: BrowserContextOptions) {
+      const context = await newContext(options)
+      context.setDefaultTimeout(PATIENCE_MS)
+      return context
+    },
+  })
+}
+
+/** Waits for the console after a sign-in. It is at `/`, and its script changes that to `/console`, at times before the page has loaded. */
+export function waitForConsole(page: Page): Promise<void> {
+  return page.waitForURL(({ pathname }) => pathname === '/' || pathname === '/console')
 }
 
 /** A page in a new context in which the owner is signed in, and what went wrong on it so far. */
@@ -70,11 +84,14 @@ function isProgram(path: string): boolean {
   }
 }
 
-const WAIT_MS = 30_000
 const WAIT_STEP_MS = 50
 
 /** Waits until an expression is true in the page. `page.waitForFunction` would evaluate it there, which the page's policy forbids. */
 export async function waitUntil(page: Page, expression: string): Promise<void> {
-  for (const deadline = Date.now() + WAIT_MS; !(await page.evaluate(expression)); await pause(WAIT_STEP_MS))
-    if (Date.now() > deadline) throw new Error(`not true within ${WAIT_MS} ms: ${expression}`)
+  for (
+    const deadline = Date.now() + PATIENCE_MS;
+    !(await page.evaluate(expression));
+    await pause(WAIT_STEP_MS)
+  )
+    if (Date.now() > deadline) throw new Error(`not true within ${PATIENCE_MS} ms: ${expression}`)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createSignedInBrowser, type WebBrowser } from '../browser/web-browser.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import {
   type Cleanup,
   type Finished,
@@ -41,15 +42,13 @@ export function commandLine(t: Cleanup, url: string, more: Record<string, string
   }
 }
 
-const WAIT_MS = 15_000
-
 /** Waits for something that a running command prints for people. */
 export async function waitForOutput(running: Running, pattern: RegExp): Promise<string> {
   let isFinished = false
   running.finished.then(() => {
     isFinished = true
   }, assert.ifError)
-  const untilMs = Date.now() + WAIT_MS
+  const untilMs = Date.now() + PATIENCE_MS
   for (;;) {
     const { stderr } = running.output()
     const [found] = pattern.exec(stderr) ?? []

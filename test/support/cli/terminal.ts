@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
+import { PATIENCE_MS } from '../eventually.ts'
 import { program, programNode } from '../server/process.ts'
 import type { CommandLine } from './command-line.ts'
 
@@ -19,8 +20,6 @@ export interface TerminalResult {
   /** The same with that. */
   readonly raw: string
 }
-
-const WAIT_MS = 15_000
 
 /** Runs a command at a terminal of 100 columns; each time that it shows what is waited for, the keys that go with it are typed. */
 export async function runInTerminal(
@@ -41,7 +40,7 @@ export async function runInTerminal(
   let from = 0
   try {
     for (const [waitFor, strokes] of steps) {
-      const untilMs = Date.now() + WAIT_MS
+      const untilMs = Date.now() + PATIENCE_MS
       while (!waitFor.test(stripVTControlCharacters(raw.slice(from)))) {
         assert.ok(child.exitCode === null && Date.now() < untilMs, `waits for ${waitFor}: ${raw.slice(from)}`)
         await new Promise((resolve) => setTimeout(resolve, 10))

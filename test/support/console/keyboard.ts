@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
+import { PATIENCE_MS } from '../eventually.ts'
 
 /** The console without a mouse: keys only, and the focus is seen wherever it is. */
 
 type Role = Parameters<Page['getByRole']>[0]
 type Name = string | RegExp
 
-const WAIT_MS = 10_000
 const WAIT_STEP_MS = 25
 const TABS_MAX = 80
 
@@ -44,7 +44,11 @@ export async function walkToRow(page: Page, text: string): Promise<void> {
 
 /** Waits until an element has the focus: after a dialog opens or closes, and after a navigation. */
 export async function assertFocused(page: Page, role: Role, name: Name): Promise<void> {
-  for (const deadline = Date.now() + WAIT_MS; !(await hasFocus(page, role, name)); await pause(WAIT_STEP_MS))
+  for (
+    const deadline = Date.now() + PATIENCE_MS;
+    !(await hasFocus(page, role, name));
+    await pause(WAIT_STEP_MS)
+  )
     if (Date.now() > deadline) assert.fail(`${await focused(page)} has the focus, not ${role} ${name}`)
   await assertFocusShown(page)
 }
@@ -63,7 +67,7 @@ export async function press(page: Page, ...keys: readonly string[]): Promise<voi
 export async function openDialog(page: Page, title: Name): Promise<void> {
   await page.keyboard.press('Enter')
   await page.getByRole('dialog', { name: title }).waitFor()
-  for (const deadline = Date.now() + WAIT_MS; !(await isFocusInDialog(page)); await pause(WAIT_STEP_MS))
+  for (const deadline = Date.now() + PATIENCE_MS; !(await isFocusInDialog(page)); await pause(WAIT_STEP_MS))
     if (Date.now() > deadline) assert.fail(`the focus stays at ${await focused(page)}, outside of the dialog`)
 }
 

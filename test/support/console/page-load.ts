@@ -1,5 +1,5 @@
 import type { Browser, Page, Request } from 'playwright-core'
-import { eventually } from '../database/database-outage.ts'
+import { eventually } from '../eventually.ts'
 
 /** How long a page takes to load, from the trace that Chromium records. */
 export interface PageLoad {

@@ -240,12 +240,6 @@ export function damage(path: string): void {
   writeFileSync(path, bytes)
 }
 
-const UNTIL_MS = 30_000
-
-export async function waitUntil(what: string, condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + UNTIL_MS; !condition(); await sleep(2)) assert.ok(Date.now() < end, what)
-}
-
 /** As if the lease of a backup that was killed had expired. */
 export async function expireLease(env: Environment): Promise<void> {
   const db = await openDatabase(env)

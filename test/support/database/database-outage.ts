@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, type RestReply } from '../api/rest.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, type Environment, runBerth, type Serving, serveBerth } from '../server/process.ts'
 
 /** A server process whose database fails, and a caller who watches. */
@@ -50,8 +51,6 @@ export function observe(given: Pick<ObservedServer, 'serving' | 'organization' |
   }
 }
 
-const RECOVERY_MS_MAX = 20_000
-
 /** Milliseconds until `work` responds with 200. Every other response must be the database's 503 with Retry-After. */
 export async function waitForRecovery(work: () => Promise<RestReply>): Promise<number> {
   const startMs = performance.now()
@@ -60,7 +59,7 @@ export async function waitForRecovery(work: () => Promise<RestReply>): Promise<n
     const ms = Math.round(performance.now() - startMs)
     if (reply.status === 200) return ms
     assertUnavailable(reply)
-    assert.ok(ms < RECOVERY_MS_MAX, `still ${reply.text} after ${ms} ms`)
+    assert.ok(ms < PATIENCE_MS, `still ${reply.text} after ${ms} ms`)
     await sleep(50)
   }
 }
@@ -94,14 +93,5 @@ export function runLoad(t: Cleanup, { read, write }: ObservedServer, callers: nu
       await Promise.all(all)
       return [...seen.keys()].filter((kind) => kind !== '200/0' && kind !== '503/14')
     },
-  }
-}
-
-/** Resolves when `holds` is true; fails after 20 s. */
-export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const startMs = performance.now()
-  while (!(await holds())) {
-    assert.ok(performance.now() - startMs < RECOVERY_MS_MAX, 'it did not come about')
-    await sleep(20)
   }
 }

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { findServerBinaries } from '../../../scripts/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 import { isSelected } from './databases.ts'
 
@@ -25,8 +26,6 @@ export interface OwnPostgres {
   /** Makes a standby the primary. */
   promote(): void
 }
-
-const START_TIMEOUT_MS = 30_000
 
 const binaries = findServerBinaries()
 
@@ -164,7 +163,7 @@ async function launch(
 
 /** Fulfils once a server accepts a connection. */
 export async function untilConnected(url: string): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS
+  const deadline = Date.now() + PATIENCE_MS
   for (;;) {
     const client = new pg.Client({ connectionString: url })
     try {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { type Api, type ApiFixture, newName } from '../api/api-fixture.ts'
+import { eventually } from '../eventually.ts'
 import { layeredImage } from '../registry/layered-image.ts'
 import { createRegistryFixture } from '../registry/registry.ts'
 
@@ -68,21 +68,6 @@ export function read(api: Api, address: string) {
   )
 }
 
-const UNTIL_MS_MAX = 60_000
-
-/** Reads until a condition is met, and returns what was read last. */
-export async function until<T>(
-  read: () => Promise<T>,
-  isDone: (value: T) => boolean,
-  pauseMs = 20,
-): Promise<T> {
-  for (const end = Date.now() + UNTIL_MS_MAX; ; await sleep(pauseMs)) {
-    const value = await read()
-    if (isDone(value)) return value
-    assert.ok(Date.now() < end, `not in ${UNTIL_MS_MAX} ms: ${JSON.stringify(value)}`)
-  }
-}
-
 export async function setUp(cast: ApiFixture) {
   const fixture = await createRegistryFixture(cast)
   const { api: importer } = await fixture.organization.member('advisories.admin')
@@ -104,7 +89,7 @@ export async function setUp(cast: ApiFixture) {
     return body
   }
   const matched = (repo: string, query: string) =>
-    until(
+    eventually(
       () => list(repo, query),
       (body) => body.matched === true,
     )

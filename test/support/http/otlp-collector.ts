@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createFileRegistry, type DescMessage, fromBinary, type JsonValue, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import { eventually } from '../registry/transfers.ts'
+import { eventually } from '../eventually.ts'
 import type { Cleanup } from '../server/process.ts'
 
 /** Receives traces over OTLP/HTTP, decodes them with the types of otlp/trace.proto, and keeps what it got. */
@@ -105,7 +105,7 @@ export async function startCollector(t: Cleanup, { port = 0 } = {}): Promise<Otl
     resource: () => resource,
     async until(what, holds) {
       try {
-        await eventually(() => holds(spans), what)
+        await eventually(() => holds(spans))
       } catch (error) {
         const seen = spans.map(({ name, attributes }) => `${name} ${JSON.stringify(attributes)}`)
         throw new Error(`no span: ${what}; there are\n${seen.join('\n')}`, { cause: error })

@@ -6,12 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../database/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 import { selfSignedCertificate } from './certificate.ts'
 
 /** Real proxies with the configurations that deploy/ documents: TLS with HTTP/2 to clients, and Berth behind them. */
-
-const START_MS_MAX = 30_000
 
 export interface ProxyTarget {
   /** Port of the proxy. */
@@ -124,7 +123,7 @@ export async function createProxy(t: Cleanup, name: ProxyName): Promise<Proxy> {
         if (child.exitCode === null) child.kill('SIGTERM')
         await ended
       })
-      const deadline = Date.now() + START_MS_MAX
+      const deadline = Date.now() + PATIENCE_MS
       while (!(await accepts(port))) {
         if (child.exitCode !== null || Date.now() > deadline)
           throw new Error(`${name} does not start: ${printed}`)

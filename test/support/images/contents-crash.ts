@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Api, apiOf } from '../api/api-fixture.ts'
 import { freePort } from '../database/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { ociClient, pushImage } from '../registry/registry.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
 import { alpineFiles, imageOfFiles, repoUid, waitForContents } from './readable-image.ts'
 
 const IMAGES_PER_ROUND = 4
-const MATCHED_MS_MAX = 60_000
 /** A server that starts to read and match soon, in a process that a test can kill. */
 export const serverProgram = fileURLToPath(new URL('../server/contents-server.ts', import.meta.url))
 
@@ -91,7 +91,7 @@ export async function contentsCrashRounds(
   for (const { digest, round } of pushed) {
     const { state, packageCount } = await waitForContents(api(), repo, digest)
     assert.deepEqual([state, packageCount], ['CONTENTS_STATE_READ', 2])
-    for (const end = Date.now() + MATCHED_MS_MAX; ; await sleep(20)) {
+    for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
       const body = await findingsOf(digest)
       findings = Number(body.totalCount)
       if (body.matched === true && findings === rounds + 1) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Api } from '../api/api-fixture.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import {
   descriptor,
   imageFromManifest,
@@ -100,8 +101,6 @@ export async function repoUid(api: Api, name: string): Promise<string> {
   return uid
 }
 
-const READ_MS_MAX = 60_000
-
 /** Waits until a manifest meets a condition; by default, until it is no longer waiting to be read. */
 export async function waitForContents(
   api: Api,
@@ -109,7 +108,7 @@ export async function waitForContents(
   reference: string,
   isMet: (contents: ContentsBody) => boolean = ({ state }) => state !== 'CONTENTS_STATE_PENDING',
 ): Promise<ContentsBody> {
-  for (const end = Date.now() + READ_MS_MAX; ; await sleep(20)) {
+  for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
     const reply = await api.get(`registry/repos/${repo}/manifests/${reference}/contents`)
     if (reply.status === 200 && isMet(reply.body)) return reply.body
     assert.ok(Date.now() < end, `${reference}: ${reply.text}`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { PATIENCE_MS } from '../eventually.ts'
 import { selfSignedCertificate } from '../http/certificate.ts'
 import type { Cleanup } from '../server/process.ts'
 import type { Answers, MailServerOptions, Release } from './smtp-server-process.ts'
@@ -46,7 +47,6 @@ export interface ReceivedMail {
 }
 
 const script = fileURLToPath(new URL('./smtp-server-process.ts', import.meta.url))
-const WAIT_MS = 30_000
 
 export async function startMailServer(
   t: Cleanup,
@@ -75,7 +75,7 @@ export async function startMailServer(
     else received.push(readMail(message))
   })
   const until = async <T>(what: string, look: () => T | undefined): Promise<T> => {
-    const signal = AbortSignal.timeout(WAIT_MS)
+    const signal = AbortSignal.timeout(PATIENCE_MS)
     for (;;) {
       const found = look()
       if (found !== undefined) return found

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../database/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 
 /** Debian's `docker-registry`: a registry by other people, without tokens and without an API for referrers. */
@@ -12,8 +13,6 @@ const PROGRAM = '/usr/bin/docker-registry'
 
 /** For `skip`: why there is none, false where there is one. */
 export const withoutDockerRegistry = existsSync(PROGRAM) ? false : 'docker-registry is not here'
-
-const WAIT_MS = 10_000
 
 /** Its host. */
 export async function startDockerRegistry(t: Cleanup): Promise<string> {
@@ -34,7 +33,7 @@ export async function startDockerRegistry(t: Cleanup): Promise<string> {
     child.kill()
     if (child.exitCode === null) await once(child, 'close')
   })
-  const untilMs = Date.now() + WAIT_MS
+  const untilMs = Date.now() + PATIENCE_MS
   while (!(await fetch(`http://${host}/v2/`).catch(() => undefined))?.ok) {
     if (Date.now() > untilMs) throw new Error('docker-registry does not answer')
     await sleep(50)

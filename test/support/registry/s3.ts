@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { CreateBucketCommand, ListBucketsCommand, S3Client } from '@aws-sdk/client-s3'
 import type { BlobSettings } from '@berth/server/registry/blobs/open.ts'
 import { freePort } from '../database/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 
 /**
  * A real S3 server for tests: the one at BERTH_TEST_S3_URL, or a process of its own of whatever the machine has. The credentials
@@ -37,8 +38,6 @@ interface Program {
   readonly lasts: boolean
   argumentsFor(host: string, port: number, directory: string): readonly string[]
 }
-
-const START_MS_MAX = 30_000
 
 const programs: Readonly<Record<string, Omit<Program, 'path'>>> = {
   versitygw: {
@@ -100,7 +99,7 @@ export async function startS3(place?: S3Place): Promise<S3Server> {
         VGW_IAM_DIR: directory,
       },
     })
-    const deadline = Date.now() + START_MS_MAX
+    const deadline = Date.now() + PATIENCE_MS
     for (;;) {
       try {
         await client.send(new ListBucketsCommand({}))

@@ -299,12 +299,3 @@ export async function latencyMs(send: Send, path: string, count: number): Promis
   }
   return times.sort((a, b) => a - b)[count >> 1] as number
 }
-
-/** Waits until something holds; fails when it does not in time. */
-export async function eventually(holds: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
-  const end = performance.now() + timeoutMs
-  while (!holds()) {
-    assert.ok(performance.now() < end, what)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

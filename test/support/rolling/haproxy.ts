@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../database/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 
 /** A real HAProxy with the configuration that deploy/haproxy documents. */
 
-const START_MS_MAX = 30_000
 const configuration = fileURLToPath(new URL('../../../deploy/haproxy/haproxy.cfg', import.meta.url))
 const program = ['haproxy', '/usr/sbin/haproxy'].find((path) => spawnSync(path, ['-v']).status === 0)
 
@@ -73,7 +73,7 @@ export async function startHaproxy(t: Cleanup, { nodes, inter = '500ms' }: Hapro
     }
   }
   const until = async (node: number, state: 'UP' | 'DOWN') => {
-    const deadline = Date.now() + START_MS_MAX
+    const deadline = Date.now() + PATIENCE_MS
     for (;;) {
       const seen = await states(node).catch(() => [])
       if (seen.length > 0 && seen.every((one) => one.startsWith(state) && !one.includes('/'))) return
@@ -90,7 +90,7 @@ export async function startHaproxy(t: Cleanup, { nodes, inter = '500ms' }: Hapro
     until,
     async drain(node) {
       await set(node, 'drain')
-      const deadline = Date.now() + START_MS_MAX
+      const deadline = Date.now() + PATIENCE_MS
       while (!(await column(node, 'scur')).every((count) => count === '0')) {
         if (Date.now() > deadline)
           throw new Error(`HAProxy still has requests at node ${node + 1}: ${printed}`)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startPostgres } from '../database/postgres.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from './process.ts'
 
 /** A server with workers, and a way to each of them. */
@@ -23,7 +24,6 @@ export interface ServerWithWorkers extends Serving {
 
 /** Connections that reach another worker are opened again: rotation reaches each one soon. */
 const ATTEMPTS_MAX = 20
-const WAIT_MS_MAX = 30_000
 
 export async function startWithWorkers(
   t: Cleanup,
@@ -59,7 +59,7 @@ export async function startWithWorkers(
   const { organization } = JSON.parse(await admin('bootstrap', '--json'))
   const tokens = { api: await admin('token'), registry: await admin('token', '--audience', 'berth.test') }
   const untilLogged = async (text: string, count = 1) => {
-    for (const endMs = Date.now() + WAIT_MS_MAX; ; await pause(20)) {
+    for (const endMs = Date.now() + PATIENCE_MS; ; await pause(20)) {
       if (lines().filter((line) => line.includes(text)).length >= count) return
       assert.ok(Date.now() < endMs, `never logged ${count} times: ${text}\n${serving.output().stderr}`)
     }
