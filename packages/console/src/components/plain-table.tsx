@@ -1,6 +1,6 @@
 import { Check } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
-import { moveInGrid } from './grid-keys.ts'
+import { enterGrid, moveInGrid } from './grid-keys.ts'
 
 /**
  * Tables by the pattern of WAI-ARIA for grids: one tab stop, arrow keys move between rows and cells.
@@ -57,7 +57,14 @@ export function PlainTable<T>(props: PlainTableProps<T>) {
   return (
     <div className="scroll" aria-busy={isBusy}>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table */}
-      <table role="grid" aria-label={label} className="table" tabIndex={-1} onKeyDown={moveInGrid}>
+      <table
+        role="grid"
+        aria-label={label}
+        className="table"
+        tabIndex={-1}
+        onFocus={enterGrid}
+        onKeyDown={moveInGrid}
+      >
         <thead>
           <tr>
             {selection !== undefined && (
