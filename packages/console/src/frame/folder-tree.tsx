@@ -40,7 +40,6 @@ export function FolderTree({ organization, name }: { readonly organization: stri
   const context = useMemo(
     (): TreeContext => ({
       expanded,
-      current,
       stop,
       setStop,
       toggle: (uid) =>
@@ -50,7 +49,7 @@ export function FolderTree({ organization, name }: { readonly organization: stri
           return after
         }),
     }),
-    [expanded, current, stop],
+    [expanded, stop],
   )
   return (
     // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a tree has the markup of a list
@@ -64,8 +63,6 @@ export function FolderTree({ organization, name }: { readonly organization: stri
 
 interface TreeContext {
   readonly expanded: ReadonlySet<string>
-  /** uid of the page. */
-  readonly current: string | undefined
   /** uid of the tab stop. */
   readonly stop: string
   readonly setStop: (uid: string) => void
@@ -74,7 +71,6 @@ interface TreeContext {
 
 const Tree = createContext<TreeContext>({
   expanded: new Set(),
-  current: undefined,
   stop: '',
   setStop: () => undefined,
   toggle: () => undefined,
@@ -83,7 +79,7 @@ const Tree = createContext<TreeContext>({
 const foldersAbove = (uid: string | undefined) => (uid === undefined ? [] : ancestorsOf(uid))
 
 function Folder({ uid, name }: { readonly uid: string; readonly name: string }) {
-  const { expanded, current, stop, setStop, toggle } = useContext(Tree)
+  const { expanded, stop, setStop, toggle } = useContext(Tree)
   const below = useId()
   const isExpanded = expanded.has(uid)
   const { data, hasNextPage } = useInfiniteQuery({ ...foldersQuery(uid), enabled: isExpanded })
@@ -103,7 +99,7 @@ function Folder({ uid, name }: { readonly uid: string; readonly name: string }) 
         to="/folders/$"
         params={{ _splat: uid }}
         role="treeitem"
-        className={uid === current ? 'current' : ''}
+        activeOptions={{ exact: true, includeSearch: false }}
         title={name}
         tabIndex={uid === stop ? 0 : -1}
         {...(mayHaveFolders && { 'aria-expanded': isExpanded })}
@@ -133,6 +129,7 @@ function Folder({ uid, name }: { readonly uid: string; readonly name: string }) 
                 to="/folders/$"
                 params={{ _splat: uid }}
                 search={{ tab: 'folders' }}
+                activeOptions={{ includeSearch: true, exact: true }}
                 role="treeitem"
                 className="muted"
                 tabIndex={more === stop ? 0 : -1}
