@@ -97,8 +97,15 @@ function stopsOf(row: HTMLElement): HTMLElement[] {
 function leave(body: HTMLElement, isBackwards: boolean): void {
   const all = [...body.querySelectorAll<HTMLElement>(`tr[tabindex="0"], ${CONTROLS}`)]
   const edge = isBackwards ? body.querySelector('tr') : all.at(-1)
+  isLeaving = true
   edge?.focus()
+  isLeaving = false
 }
+
+let isLeaving = false
+
+/** The focus only passes a row on its way out of the grid: it is not where the user was. */
+export const isPassed = (): boolean => isLeaving
 
 /** The Tab key is down. */
 let isTabbing = false

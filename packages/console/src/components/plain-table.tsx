@@ -1,6 +1,6 @@
 import { Check } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
-import { enterGrid, moveInGrid } from './grid-keys.ts'
+import { enterGrid, isPassed, moveInGrid } from './grid-keys.ts'
 
 /**
  * Tables by the pattern of WAI-ARIA for grids: one tab stop, arrow keys move between rows and cells.
@@ -139,7 +139,7 @@ function TableRow({ rowKey, isStop, onFocus, isSelected, onToggle, cells }: Tabl
     <tr
       aria-labelledby={name}
       tabIndex={isStop ? 0 : -1}
-      onFocus={() => onFocus(rowKey)}
+      onFocus={() => isPassed() || onFocus(rowKey)}
       {...(isSelected !== undefined && { 'aria-selected': isSelected })}
     >
       {isSelected !== undefined && (

@@ -34,7 +34,7 @@ export function NavigationButton({ isOpen, onChange }: NavigationButtonProps) {
   return (
     <Button
       className="icon-button navigation-button"
-      aria-label="Menu"
+      aria-label="Navigation"
       aria-expanded={isOpen}
       aria-controls="navigation"
       onPress={() => onChange(!isOpen)}
