@@ -123,7 +123,7 @@ consoleSuite(
       const { kysely } = cast().berth.berth.installation.store.db
       const startMs = Date.now() - 6 * 24 * 60 * 60 * 1000
       const viewer = await cast().signIn('viewer', organization.uid)
-      await viewer.open(`/repos/${repo.uid}?tab=activity`, 'web')
+      await viewer.open(`/repos/${repo.uid}?tab=activity&of=v1`, 'web')
       const figure = viewer.page.getByRole('figure', { name: 'Findings by severity over time' })
       await figure.getByText(/^Recorded for .* The chart starts with the second day\.$/).waitFor()
       assert.deepEqual(await figure.getByRole('definition').allTextContents(), ['1', '1', '1'])
