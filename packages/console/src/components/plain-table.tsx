@@ -56,8 +56,8 @@ export function PlainTable<T>(props: PlainTableProps<T>) {
   }
   return (
     <div className="scroll" aria-busy={isBusy}>
-      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table */}
       <table
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table
         role="grid"
         aria-label={label}
         className="table"
