@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { newName } from './support/api/api-fixture.ts'
+import { apiOf, newName } from './support/api/api-fixture.ts'
 import { type CommandLine, commandLine } from './support/cli/command-line.ts'
 import { runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
 import {
@@ -57,6 +57,12 @@ describe('berth images copy', () => {
     const auths = Object.fromEntries([hostOf(there), ...hosts].map((host) => [host, { auth }]))
     writeFileSync(join(cli.home, '.docker', 'config.json'), JSON.stringify({ auths }))
     return cli
+  }
+  /** Signs the command line in to a server, as `berth auth login` does. */
+  const keepToken = (cli: CommandLine, { url, token }: TestBerth) => {
+    const directory = join(cli.home, '.cache', 'berth', url.replaceAll('/', '-'))
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'oidc-token'), token)
   }
   const copied = async (cli: CommandLine, ...args: string[]) =>
     JSON.parse(await cli.ok(['images', 'copy', ...args, '--json']))
@@ -142,6 +148,65 @@ describe('berth images copy', () => {
     const half = await breaking.cli.run(['images', 'copy', word, inHere(), '--all-tags', ...breaking.flags])
     assert.equal(half.code, 1)
     assert.match(half.stderr, /^copied before the failure: tags a\nberth: .* with status 400\n$/)
+  })
+
+  test('a tag keeps deprecated and its bundles between servers that have a profile', async () => {
+    const cli = signedInCli()
+    const [name, target] = [inHere(), inThere()]
+    const destination = `${hostOf(there)}/${target}`
+    await pushImage(client, name, testImage(), '1.0')
+    const tagOf = async (berth: TestBerth, path: string) => {
+      const api = apiOf(berth, berth.token)
+      const { body } = await api.get('registry/repos', { name: path.split('/').at(-1) ?? '' })
+      const repo: string = body.repos[0].uid
+      const tags = (await api.get('registry/tags', { 'uidp.children_of': repo })).body.tags
+      const { digest, deprecated, bundles } = tags[0]
+      return { repo, digest, deprecated, bundles: bundles.toSorted() }
+    }
+    const mark = async (deprecated: boolean, bundles: readonly string[]) => {
+      const { repo, digest } = await tagOf(here, name)
+      await apiOf(here, here.token).create(`registry/tags/${repo}`, {
+        name: '1.0',
+        digest,
+        deprecated,
+        bundles,
+      })
+    }
+    await mark(true, ['base', 'byol'])
+    // Without a profile, the other server is a registry as any other.
+    await copied(cli, `${name}:1.0`, destination)
+    assert.equal((await tagOf(there, target)).deprecated, false)
+
+    const profiles = { there: { api: there.url }, default: { api: here.url } }
+    const config = join(cli.home, 'berth.yaml')
+    writeFileSync(config, JSON.stringify({ profile: 'default', profiles }))
+    const flags = ['--config', config]
+    // A profile without a sign-in is a warning, and the image is copied.
+    const other = `${hostOf(there)}/${inThere()}`
+    const warned = await cli.run(['images', 'copy', `${name}:1.0`, other, ...flags])
+    assert.equal(warned.code, 0, warned.stderr)
+    assert.match(
+      warned.stderr,
+      /warning: deprecated and bundles of tag 1\.0 are not copied: you are not signed in to /,
+    )
+
+    keepToken(cli, there)
+    // A tag that points to the image already keeps its own.
+    await copied(cli, `${name}:1.0`, destination, ...flags)
+    assert.equal((await tagOf(there, target)).deprecated, false)
+    const next = inThere()
+    await copied(cli, name, `${hostOf(there)}/${next}`, '--all-tags', ...flags)
+    const { deprecated, bundles } = await tagOf(there, next)
+    assert.deepEqual([deprecated, bundles], [true, ['base', 'byol']])
+    // Back again: the tag that is moved gets those of the source.
+    const back = inHere()
+    await pushImage(client, back, testImage(), '1.0')
+    await copied(cli, `${hostOf(there)}/${next}:1.0`, `${back}:1.0`, ...flags)
+    assert.deepEqual((await tagOf(here, back)).bundles, ['base', 'byol'])
+    // A digest is no tag, and has neither.
+    const bare = inThere()
+    await copied(cli, `${name}@${(await tagOf(here, name)).digest}`, `${hostOf(there)}/${bare}:1.0`, ...flags)
+    assert.equal((await tagOf(there, bare)).deprecated, false)
   })
 
   test('what belongs to an image goes with it, and what belongs to that', async () => {

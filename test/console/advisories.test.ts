@@ -265,7 +265,7 @@ consoleSuite(
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
       await page.getByText('Every 6 hours').waitFor()
-      await page.getByRole('link', { name: 'Feeds of the folder' }).click()
+      await page.getByRole('main').getByRole('link', { name: organization.name, exact: true }).last().click()
       await page.getByRole('button', { name: `Sync now ${server.url}/all.json` }).waitFor()
       await page.getByRole('link', { name: `${server.url}/all.json` }).click()
       await page.getByRole('button', { name: 'Delete' }).click()

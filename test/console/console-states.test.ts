@@ -7,7 +7,7 @@ import { waitUntil } from '../support/browser/chromium.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
-import { assertAccessible } from '../support/signin/axe.ts'
+import { assertAccessible, takePictures } from '../support/signin/axe.ts'
 
 /** What pages of the console show when something is missing, forbidden, hostile or in conflict, and how they look. */
 
@@ -48,6 +48,7 @@ consoleSuite('states of the console', (cast) => {
     const { page, problems, open } = await cast().signIn('viewer', folder.uid)
     await open('', 'Home')
     await page.getByText('You can see folders of organizations').waitFor()
+    await takePictures(page, 'home of a user of one folder')
     await page.getByRole('link', { name: 'team' }).click()
     await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()
     await page.getByText(`berth iam folders list ${organization.name}/team`).waitFor()
@@ -71,6 +72,7 @@ consoleSuite('states of the console', (cast) => {
     ]) {
       await open(`/folders/${organization.uid}?tab=${tab}`, organization.name)
       await page.getByText(`Requires the capability ${capability}`).first().waitFor()
+      await takePictures(page, `${tab} without permission`)
     }
     assert.deepEqual(problems, [])
   })
@@ -102,6 +104,7 @@ consoleSuite('states of the console', (cast) => {
     await cast().admin.patch(`iam/groups/${organization.uid}`, { description: 'Theirs' })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Someone else changed this in the meantime').waitFor()
+    await takePictures(page, 'conflict')
     assert.equal((await cast().admin.get(`iam/groups/${organization.uid}`)).body.description, 'Theirs')
     await page.getByRole('button', { name: 'Load the current version' }).click()
     await waitUntil(page, 'document.querySelectorAll("[role=dialog] input")[1].value === "Theirs"')
@@ -118,18 +121,21 @@ consoleSuite('states of the console', (cast) => {
     await page.context().setOffline(true)
     await page.getByRole('tab', { name: 'Repositories' }).click()
     await page.getByText('This part of the page is not available').waitFor()
+    await takePictures(page, 'offline')
     await page.context().setOffline(false)
     await page.getByRole('button', { name: 'Load the page again' }).click()
     await page.getByText('There are no repositories yet').waitFor()
     await page.context().setOffline(true)
     await page.evaluate('window.dispatchEvent(new Event("visibilitychange"))')
     await page.getByText('This list may not be current. The server does not respond').waitFor()
+    await takePictures(page, 'offline list')
     await page.context().setOffline(false)
     await page.evaluate('window.dispatchEvent(new Event("visibilitychange"))')
     await page.getByText('This list may not be current').waitFor({ state: 'detached' })
     await page.context().clearCookies()
     await page.getByRole('tab', { name: 'Identities' }).click()
     await page.getByText('You are no longer signed in.').waitFor()
+    await takePictures(page, 'session ended')
     await page.getByRole('link', { name: 'Sign in again' }).click()
     await page.waitForURL(/\/sign-in\?request=%2Fconsole%2Ffolders/)
     const notLoaded = /Failed to fetch dynamically imported module/

@@ -121,6 +121,13 @@ consoleSuite(
       // A week of history.
       const { kysely } = cast().berth.berth.installation.store.db
       const startMs = Date.now() - 6 * 24 * 60 * 60 * 1000
+      const viewer = await cast().signIn('viewer', organization.uid)
+      await viewer.open(`/repos/${repo.uid}?tab=activity&of=v1`, 'web')
+      const figure = viewer.page.getByRole('figure', { name: 'Findings by severity over time' })
+      await figure.getByText(/^Recorded for .* The chart starts with the second day\.$/).waitFor()
+      assert.deepEqual(await figure.getByRole('definition').allTextContents(), ['1', '1', '1'])
+      assert.equal(await figure.getByRole('img').count(), 0)
+      await assertAccessible(viewer.page, 'activity-of-one-day')
       await kysely
         .updateTable('tag_findings')
         .set({ time_ms: startMs })

@@ -84,6 +84,7 @@ consoleSuite('images in the console', (cast) => {
     await page.getByRole('heading', { level: 1, name: `Index ${short(index)}` }).waitFor()
     assert.ok(decodeURIComponent(page.url()).endsWith(`/console/manifests/${repo.uid}/${index.digest}`))
     for (const text of ['linux/amd64', 'linux/arm64', 'multi']) await page.getByText(text).first().waitFor()
+    await page.getByText('Pull commands').click()
     await page.getByText(`@${index.digest}`).first().waitFor()
     await page
       .getByRole('grid', { name: 'Platforms' })

@@ -52,10 +52,27 @@ export async function assertAccessible(page: Page, name: string, within = 'html'
     await page.evaluate(SETTLED)
     if (rules !== 'none') assert.deepEqual(await violationsOf(page, within, rules), [], look)
     assert.equal(await page.evaluate(OVERFLOW), 0, `${look} scrolls horizontally`)
-    const directory = process.env['BERTH_TEST_SCREENSHOTS']
-    const file = `${name.replaceAll(/\W+/g, '-')}-${width}-${colorScheme}.png`
-    if (directory !== undefined) await page.screenshot({ path: `${directory}/${file}`, fullPage: true })
+    await takePicture(page, name, { width, colorScheme })
   }
+}
+
+/** Takes the pictures of a state whose parts other tests check, for `npm run shots`. Does nothing in tests. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  if (process.env['BERTH_TEST_SCREENSHOTS'] === undefined) return
+  const viewport = page.viewportSize()
+  for (const { width, colorScheme } of looks) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(SETTLED)
+    await takePicture(page, name, { width, colorScheme })
+  }
+  if (viewport !== null) await page.setViewportSize(viewport)
+}
+
+async function takePicture(page: Page, name: string, { width, colorScheme }: Look): Promise<void> {
+  const directory = process.env['BERTH_TEST_SCREENSHOTS']
+  const file = `${name.replaceAll(/\W+/g, '-')}-${width}-${colorScheme}.png`
+  if (directory !== undefined) await page.screenshot({ path: `${directory}/${file}`, fullPage: true })
 }
 
 async function violationsOf(

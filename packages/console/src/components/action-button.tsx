@@ -7,17 +7,20 @@ export function ActionButton({
   missing,
   onPress,
   isQuiet = false,
+  isDanger = false,
 }: {
   readonly label: string
   readonly missing: string | undefined
   readonly onPress: () => void
   readonly isQuiet?: boolean
+  /** It opens the dialog of a deletion. */
+  readonly isDanger?: boolean
 }) {
   const reason = useId()
   return (
     <span className="action">
       <Button
-        className={isQuiet ? 'button quiet' : 'button'}
+        className={isDanger ? 'button danger' : isQuiet ? 'button quiet' : 'button'}
         isDisabled={missing !== undefined}
         onPress={onPress}
         {...(missing !== undefined && { 'aria-describedby': reason })}

@@ -14,6 +14,8 @@ export function Breadcrumbs({
   readonly repo?: { readonly uid: string; readonly name: string } | undefined
 }) {
   const { data: ancestors = [] } = useQuery(ancestorNamesQuery(uid))
+  // Of an organization, they would only repeat the title.
+  if (repo === undefined && !uid.includes('/')) return null
   return (
     <nav className="breadcrumbs" aria-label="Breadcrumbs">
       <ol>

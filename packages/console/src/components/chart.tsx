@@ -1,6 +1,7 @@
 import { type ReactNode, useId, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { type ChartData, formatOfPeriod, isLimitNear, seriesClass, timeOf } from './chart-data.ts'
+import { ChartFigures } from './chart-figures.tsx'
 import { ChartTable } from './chart-table.tsx'
 import { lazyPart } from './lazy-part.tsx'
 import { formatNumber } from './quantity.tsx'
@@ -22,14 +23,15 @@ export function Chart({ empty = 'No data yet. Values are recorded daily.', ...da
   const { title, points, series, format = formatNumber } = data
   const [isTableShown, setTableShown] = useState(false)
   const heading = useId()
-  const isEmpty = points.every(({ values }) => series.every(({ id }) => values[id] === undefined))
+  const recorded = points.filter(({ values }) => series.some(({ id }) => values[id] !== undefined))
+  const [first, second] = recorded
   return (
     <figure className="chart" aria-labelledby={heading}>
       <figcaption className="chart-head">
         <span id={heading} className="chart-title">
           {title}
         </span>
-        {!isEmpty && (
+        {second !== undefined && (
           <Button
             className="button quiet small"
             aria-pressed={isTableShown}
@@ -39,9 +41,11 @@ export function Chart({ empty = 'No data yet. Values are recorded daily.', ...da
           </Button>
         )}
       </figcaption>
-      {isEmpty ? (
-        <div className="empty">{empty}</div>
-      ) : (
+      {first === undefined && <div className="empty">{empty}</div>}
+      {first !== undefined && second === undefined && (
+        <ChartFigures {...data} point={first} format={format} />
+      )}
+      {second !== undefined && (
         <>
           {(series.length > 1 || data.limit !== undefined) && <Legend {...data} />}
           <ChartDrawing {...data} format={format} summary={summaryOf(data, format)} />

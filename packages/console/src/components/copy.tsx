@@ -34,11 +34,25 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   )
 }
 
+/** Options, whose hyphens are no place to break a line. */
+const OPTIONS = /((?<=\s)--?[a-z][a-z-]*)/
+
 /** A command line with a copy button. */
 export function Command({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="command">
-      <code>{text}</code>
+      <code>
+        {text.split(OPTIONS).map((part, at) =>
+          at % 2 === 0 ? (
+            part
+          ) : (
+            // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text
+            <span key={at} className="option">
+              {part}
+            </span>
+          ),
+        )}
+      </code>
       <CopyButton text={text} label={label} />
     </div>
   )

@@ -1,4 +1,4 @@
-import type { KeyboardEvent } from 'react'
+import type { FocusEvent, KeyboardEvent } from 'react'
 
 /**
  * Keys in the rows of a grid. Up and down move between rows, left and right between the row, its cells and their controls, in a circle. Home
@@ -97,5 +97,29 @@ function stopsOf(row: HTMLElement): HTMLElement[] {
 function leave(body: HTMLElement, isBackwards: boolean): void {
   const all = [...body.querySelectorAll<HTMLElement>(`tr[tabindex="0"], ${CONTROLS}`)]
   const edge = isBackwards ? body.querySelector('tr') : all.at(-1)
+  isLeaving = true
   edge?.focus()
+  isLeaving = false
+}
+
+let isLeaving = false
+
+/** The focus only passes a row on its way out of the grid: it is not where the user was. */
+export const isPassed = (): boolean => isLeaving
+
+/** The Tab key is down. */
+let isTabbing = false
+document.addEventListener('keydown', ({ key }) => (isTabbing = key === 'Tab'), { capture: true })
+document.addEventListener('keyup', () => (isTabbing = false), { capture: true })
+
+/** Tab and Shift+Tab into the rows reach the tab stop, and not the first or last control, which the browser finds. */
+export function enterGrid({
+  target,
+  relatedTarget,
+  currentTarget: table,
+}: FocusEvent<HTMLTableElement>): void {
+  const [body] = table.tBodies
+  if (!isTabbing || body?.contains(target) !== true) return
+  if (relatedTarget instanceof Node && body.contains(relatedTarget)) return
+  body.querySelector<HTMLElement>(':scope > tr[tabindex="0"]')?.focus()
 }

@@ -1,6 +1,6 @@
 import { Check } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
-import { moveInGrid } from './grid-keys.ts'
+import { enterGrid, isPassed, moveInGrid } from './grid-keys.ts'
 
 /**
  * Tables by the pattern of WAI-ARIA for grids: one tab stop, arrow keys move between rows and cells.
@@ -56,8 +56,15 @@ export function PlainTable<T>(props: PlainTableProps<T>) {
   }
   return (
     <div className="scroll" aria-busy={isBusy}>
-      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table */}
-      <table role="grid" aria-label={label} className="table" tabIndex={-1} onKeyDown={moveInGrid}>
+      <table
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table
+        role="grid"
+        aria-label={label}
+        className="table"
+        tabIndex={-1}
+        onFocus={enterGrid}
+        onKeyDown={moveInGrid}
+      >
         <thead>
           <tr>
             {selection !== undefined && (
@@ -132,7 +139,7 @@ function TableRow({ rowKey, isStop, onFocus, isSelected, onToggle, cells }: Tabl
     <tr
       aria-labelledby={name}
       tabIndex={isStop ? 0 : -1}
-      onFocus={() => onFocus(rowKey)}
+      onFocus={() => isPassed() || onFocus(rowKey)}
       {...(isSelected !== undefined && { 'aria-selected': isSelected })}
     >
       {isSelected !== undefined && (

@@ -1,4 +1,4 @@
-import { ActionButton } from './action-button.tsx'
+import { Actions } from './actions.tsx'
 import { Title } from './title.tsx'
 
 interface ResourceHeadProps {
@@ -13,10 +13,12 @@ export function ResourceHead({ name, missing, onAction }: ResourceHeadProps) {
   return (
     <div className="page-head">
       <Title text={name} />
-      <div className="page-actions">
-        <ActionButton label="Edit" isQuiet missing={missing.edit} onPress={() => onAction('edit')} />
-        <ActionButton label="Delete" isQuiet missing={missing.delete} onPress={() => onAction('delete')} />
-      </div>
+      <Actions
+        actions={[
+          { label: 'Edit', isQuiet: true, missing: missing.edit, onPress: () => onAction('edit') },
+          { label: 'Delete', isQuiet: true, missing: missing.delete, onPress: () => onAction('delete') },
+        ]}
+      />
     </div>
   )
 }

@@ -6,7 +6,7 @@ import { useAddressState } from '../address-state.ts'
 import { SESSION_ENDED } from '../api/client.ts'
 import { ancestorsQuery, foldersQuery, organizationOf } from '../api/queries/groups.ts'
 import { uidIn } from '../uid.ts'
-import { Navigation } from './navigation.tsx'
+import { Navigation, NavigationButton, useNavigationState } from './navigation.tsx'
 import { Search } from './search.tsx'
 import { UserMenu } from './user-menu.tsx'
 
@@ -19,6 +19,7 @@ export function Frame() {
   const { data: ancestors = [] } = useQuery({ ...ancestorsQuery(uid), enabled: uid !== '' })
   // The user may see a folder, and nothing above it.
   const current = known.find((one) => one.uid === organizationOf(uid)) ?? ancestors[0]
+  const [isOpen, setOpen] = useNavigationState()
   // Other pages of the server, such as the account, are documents of their own.
   return (
     <RouterProvider
@@ -28,6 +29,7 @@ export function Frame() {
         Skip to the content
       </a>
       <header className="top">
+        <NavigationButton isOpen={isOpen} onChange={setOpen} />
         <Link to="/" className="wordmark">
           Berth
         </Link>
@@ -43,7 +45,7 @@ export function Frame() {
       <SessionNotice />
       <SetupNotice />
       <div className="below">
-        <Navigation organization={current} />
+        <Navigation organization={current} isOpen={isOpen} />
         <main id="content" tabIndex={-1}>
           <Outlet />
         </main>

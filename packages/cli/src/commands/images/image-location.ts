@@ -28,6 +28,8 @@ export interface ImageLocation {
   readonly isLayout: boolean
   /** Path of a repo in the platform's registry; undefined for other images. */
   readonly platformRepo: string | undefined
+  /** Undefined for a directory. */
+  readonly repository: { readonly host: string; readonly path: string } | undefined
   /** The directory, or the repository with its host. */
   readonly name: string
 }
@@ -142,13 +144,19 @@ function createImageResolver(invocation: AuthInvocation, signal: AbortSignal): I
         const { directory, reference } = parseLayoutName(word)
         const store = layouts.get(directory) ?? new LayoutDirectory(directory)
         layouts.set(directory, store)
-        return { store, reference, isLayout: true, platformRepo: undefined, name: store.name }
+        return {
+          ...{ store, reference, isLayout: true, name: store.name },
+          ...{ platformRepo: undefined, repository: undefined },
+        }
       }
       const { host, repository, tag, digest } = requireImageName(word)
       const path = host === '' ? qualifyRepository(invocation, repository) : repository
       const store = new RegistryRepository(connectionTo(host || settings.registry), path)
       const platformRepo = ['', settings.registry].includes(host) ? path : undefined
-      return { store, reference: digest ?? tag ?? '', isLayout: false, platformRepo, name: store.name }
+      return {
+        ...{ store, reference: digest ?? tag ?? '', isLayout: false, name: store.name },
+        ...{ platformRepo, repository: { host: host || settings.registry, path } },
+      }
     },
   }
 }

@@ -16,6 +16,7 @@ import {
   withImageResolver,
 } from './image-location.ts'
 import { createServerCopy } from './server-copy.ts'
+import { createTagAttributes } from './tag-attributes.ts'
 import { createTransferProgress } from './transfer-progress.ts'
 
 /** Copies images between registries, and between a registry and a directory. */
@@ -101,6 +102,7 @@ function createCopy(
     progress: createTransferProgress(invocation.output),
   })
   const byServer = createServerCopy(invocation, [from, to], { referrers, keepTags, signal })
+  const attributes = createTagAttributes(invocation, [from, to])
   const { counts } = byClient
   const copy = async (reference: string, tag: string | undefined) => {
     // The server copies what a digest or tag is; the client knows how to find a platform.
@@ -108,7 +110,11 @@ function createCopy(
       platform === undefined || from.platformRepo === undefined || to.platformRepo === undefined
         ? reference
         : (await readImage(from.store, reference, platform)).digest
-    return (await byServer.copy(wanted, tag, counts)) ?? byClient.copy(reference, tag)
+    const copied = await byServer.copy(wanted, tag, counts)
+    if (copied !== undefined) return copied
+    // The tag of one platform is another image.
+    if (platform !== undefined) return byClient.copy(reference, tag)
+    return attributes.copyWith(reference, tag, () => byClient.copy(reference, tag))
   }
   return Object.assign(copy, { counts })
 }

@@ -1,5 +1,5 @@
 import type { AdvisoryFeed, AdvisoryFeedRun, ImportCounts } from '@berth/client'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useAccess } from '../../api/access.ts'
@@ -7,9 +7,10 @@ import { api } from '../../api/client.ts'
 import { feedQuery, isSyncing } from '../../api/queries/advisories.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
+import { ancestorNamesQuery } from '../../api/queries/paths.ts'
 import { feedRunsQuery, type NamedRun } from '../../api/queries/runs.ts'
 import { messageOf } from '../../api/query-client.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent, Id } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -40,6 +41,9 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
   const { uid, url, paused, lastError, lastRun } = value
   const access = useAccess()
   const missing = access.missing(uid, 'advisories.update')
+  const { data: ancestors = [] } = useQuery(ancestorNamesQuery(uid))
+  const folder = ancestors.at(-1)?.name ?? 'Feeds of the folder'
+  const cannotSync = missing ?? (paused ? 'The feed is paused' : undefined)
   const [dialog, setDialog] = useState<'edit' | 'delete' | undefined>()
   const sync = useSync(value)
   const close = () => setDialog(undefined)
@@ -47,23 +51,29 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
     <>
       <Breadcrumbs uid={uid} name={url} />
       <div className="page-head">
-        <Title text={url} />
-        <div className="page-actions">
-          <ActionButton
-            label="Sync now"
-            missing={missing ?? (paused ? 'The feed is paused' : undefined)}
-            onPress={() => sync.mutate(false)}
-          />
-          <ActionButton label="Edit" isQuiet missing={missing} onPress={() => setDialog('edit')} />
-          <ActionButton
-            label="Delete"
-            isQuiet
-            missing={access.missing(uid, 'advisories.delete')}
-            onPress={() => setDialog('delete')}
-          />
+        <div className="title-row">
+          <Title text={url} />
+          <FeedState feed={value} />
         </div>
+        <Actions
+          actions={[
+            { label: 'Sync now', missing: cannotSync, onPress: () => sync.mutate(false) },
+            {
+              label: 'Read everything again',
+              isQuiet: true,
+              missing: cannotSync,
+              onPress: () => sync.mutate(true),
+            },
+            { label: 'Edit', isQuiet: true, missing, onPress: () => setDialog('edit') },
+            {
+              label: 'Delete',
+              isQuiet: true,
+              missing: access.missing(uid, 'advisories.delete'),
+              onPress: () => setDialog('delete'),
+            },
+          ]}
+        />
       </div>
-      <FeedState feed={value} />
       <p>
         <Id value={uid} label="the uid of the feed" />
       </p>
@@ -98,7 +108,7 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
               params={{ _splat: parentOf(uid) }}
               search={{ tab: 'advisories', section: 'feeds' }}
             >
-              Feeds of the folder
+              {folder}
             </Link>,
           ],
           ['Format', value.format === '' ? 'Detected for each document' : formatNames[value.format]],
@@ -121,17 +131,11 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
         ) : (
           <LastRun counts={lastRun} />
         )}
-        <p className="section-actions">
-          <ActionButton
-            label="Read everything again"
-            isQuiet
-            missing={missing ?? (paused ? 'The feed is paused' : undefined)}
-            onPress={() => sync.mutate(true)}
-          />
-        </p>
       </section>
       <FeedRuns feed={uid} />
-      <Equivalent command={`berth advisories feeds sync ${uid} --wait`} />
+      <Equivalent
+        command={`berth advisories feeds ${missing === undefined ? `sync ${uid} --wait` : `describe ${uid}`}`}
+      />
       {dialog === 'edit' && <EditFeedDialog feed={feed} onClose={close} />}
       {dialog === 'delete' && <DeleteFeedDialog feed={value} onClose={close} />}
     </>

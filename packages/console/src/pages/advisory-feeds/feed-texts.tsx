@@ -6,12 +6,12 @@ import { formatNumber, plural } from '../../components/quantity.tsx'
 /** Feeds as users read them. */
 
 const stateTexts: Readonly<Record<AdvisoryFeed['state'], readonly [name: string, tone: Tone]>> = {
-  STATE_UNSPECIFIED: ['Unknown', 'plain'],
-  STATE_WAITING: ['Waiting for its first run', 'plain'],
-  STATE_RUNNING: ['Running', 'plain'],
+  STATE_UNSPECIFIED: ['unknown', 'plain'],
+  STATE_WAITING: ['waiting for its first run', 'plain'],
+  STATE_RUNNING: ['running', 'plain'],
   STATE_SUCCEEDED: ['up to date', 'good'],
-  STATE_FAILED: ['Failed', 'bad'],
-  STATE_PAUSED: ['Paused', 'warn'],
+  STATE_FAILED: ['failed', 'bad'],
+  STATE_PAUSED: ['paused', 'warn'],
 }
 
 export function FeedState({ feed: { state, lastRun } }: { readonly feed: AdvisoryFeed }) {

@@ -72,7 +72,7 @@ export function Settings({ uid, name }: FolderTabProps) {
             <div>
               <ActionButton
                 label="Delete"
-                isQuiet
+                isDanger
                 missing={access.missing(uid, 'groups.delete')}
                 onPress={() => setDialog('delete')}
               />

@@ -4,7 +4,7 @@ import { describeTrust } from '@berth/workloads/trust.ts'
 import { type ReactNode, useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Equivalent } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { readKeys } from './rule.ts'
@@ -24,16 +24,16 @@ export function TrustTab({ identity }: { readonly identity: Versioned<Identity> 
       <Facts facts={conditionsOf(identity.value)} />
       {staticKeys !== undefined && <Keys text={staticKeys.issuerKeys} />}
       {isEditable && (
-        <div className="tab-actions note">
-          <ActionButton label="Change the rule" isQuiet missing={missing} onPress={() => setDialog('rule')} />
-          {kind === 'static' && (
-            <ActionButton
-              label="Add or replace keys"
-              isQuiet
-              missing={missing}
-              onPress={() => setDialog('keys')}
-            />
-          )}
+        <div className="note">
+          <Actions
+            of="tab"
+            actions={[
+              { label: 'Change the rule', isQuiet: true, missing, onPress: () => setDialog('rule') },
+              ...(kind === 'static'
+                ? [{ label: 'Add or replace keys', isQuiet: true, missing, onPress: () => setDialog('keys') }]
+                : []),
+            ]}
+          />
         </div>
       )}
       <Equivalent command={`berth iam identities describe ${uid}`} />

@@ -1,16 +1,16 @@
 import type { Manifest } from '@berth/client'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { manifestQuery } from '../../api/queries/registry/manifests.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
-import { session } from '../../api/session.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
-import { Command, Equivalent, Id, quoted } from '../../components/copy.tsx'
+import { Equivalent, Id, quoted } from '../../components/copy.tsx'
 import { Digest, shortDigest } from '../../components/digest.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
 import { type PageTab, PageTabs } from '../../components/page-tabs.tsx'
@@ -20,6 +20,7 @@ import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
 import type { ImageTabProps } from '../contents/image-tab.ts'
 import { NotFound } from '../not-found.tsx'
+import { digestCommands, Usage } from '../repo/usage.tsx'
 import { Entries } from './entries.tsx'
 import { Layers } from './layers.tsx'
 import { manifestName } from './manifest-types.ts'
@@ -75,40 +76,42 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
       <Breadcrumbs uid={repo} name={shortDigest(digest)} repo={{ uid: repo, name }} />
       <div className="page-head">
         <Title text={title} />
-        <div className="page-actions">
-          <ActionButton
-            label="Compare"
-            isQuiet
-            missing={undefined}
-            onPress={() =>
-              void navigate({ to: '/compare/$', params: { _splat: repo }, search: { from: digest } })
-            }
-          />
-          <ActionButton
-            label="Copy to…"
-            isQuiet
-            missing={access.missing(repo, 'repo.blobs.get')}
-            onPress={() => setCopying(true)}
-          />
-          <ActionButton
-            label="Delete"
-            isQuiet
-            missing={
-              access.missing(repo, 'manifest.delete') ??
-              (manifest.tagCount > 0 ? access.missing(repo, 'tag.delete') : undefined)
-            }
-            onPress={() => setDeleting(true)}
-          />
-        </div>
+        <Actions
+          actions={[
+            {
+              label: 'Compare',
+              isQuiet: true,
+              missing: undefined,
+              onPress: () =>
+                void navigate({ to: '/compare/$', params: { _splat: repo }, search: { from: digest } }),
+            },
+            {
+              label: 'Copy to…',
+              isQuiet: true,
+              missing: access.missing(repo, 'repo.blobs.get'),
+              onPress: () => setCopying(true),
+            },
+            {
+              label: 'Delete',
+              isQuiet: true,
+              missing:
+                access.missing(repo, 'manifest.delete') ??
+                (manifest.tagCount > 0 ? access.missing(repo, 'tag.delete') : undefined),
+              onPress: () => setDeleting(true),
+            },
+          ]}
+        />
       </div>
-      <Id value={digest} label="the digest" />
+      <TagsOf repo={repo} manifest={manifest} />
       <ManifestFacts repo={repo} manifest={manifest} />
-      {path !== repo && (
-        <section>
-          <h2>Pull</h2>
-          <Command text={`docker pull ${session.registryHost}/${path}@${digest}`} label="the pull command" />
-        </section>
-      )}
+      <Disclosure summary="Pull commands">
+        <Usage
+          uid={repo}
+          path={path}
+          {...(manifest.kind === 'MANIFEST_KIND_ARTIFACT' && { of: ['berth'] })}
+          commands={(tool, image) => digestCommands(tool, image, digest)}
+        />
+      </Disclosure>
       <PageTabs
         label="Content of the manifest"
         tabs={tabsOf(repo, path, manifest, access.missing(repo, 'manifest.metadata.list'))}
@@ -132,22 +135,41 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
   )
 }
 
-const TAGS_SHOWN = 20
+const TAGS_SHOWN = 8
+
+/** What users call it: the names come first. */
+function TagsOf({ repo, manifest: { digest, tags, tagCount } }: ManifestProps) {
+  if (tagCount === 0) return <p className="muted">No tag points to it.</p>
+  return (
+    <div>
+      <span className="unseen">Tags: </span>
+      <TagList
+        tags={tags}
+        tagCount={tagCount}
+        max={TAGS_SHOWN}
+        all={
+          <Link to="/repos/$" params={{ _splat: repo }} search={{ digest }}>
+            {tagCount === 1 ? 'Show the tag' : 'Show the tags'}
+          </Link>
+        }
+      />
+    </div>
+  )
+}
 
 function ManifestFacts({ repo, manifest }: ManifestProps) {
-  const { kind, mediaType, artifactType, size, imageSize, pushTime, subject, tags, tagCount, platforms } =
-    manifest
+  const { digest, kind, mediaType, artifactType, size, imageSize, pushTime, subject, platforms } = manifest
   const { indexes = [] } = manifest.content ?? {}
   const isImage = kind === 'MANIFEST_KIND_IMAGE'
   return (
     <Facts
       facts={[
-        ['Tags', <TagList key="tags" tags={tags} tagCount={tagCount} max={TAGS_SHOWN} />],
         ['Platforms', platforms.length === 0 ? undefined : platforms.join(', ')],
         ['Size', imageSize === undefined ? undefined : <Bytes key="image" value={imageSize} />],
-        ['Size of the manifest', <Bytes key="size" value={size} />],
         ['Pushed', <Time key="pushed" value={pushTime} />],
+        ['Digest', <Id key="digest" value={digest} label="the digest" />],
         ['Media type', <code key="type">{mediaType}</code>],
+        ['Size of the manifest', <Bytes key="size" value={size} />],
         [
           'Artifact type',
           artifactType === '' || isImage ? undefined : <code key="artifact">{artifactType}</code>,
@@ -225,7 +247,7 @@ function tabsOf(
       : {
           id: 'layers',
           title: kind === 'MANIFEST_KIND_IMAGE' ? 'Layers' : 'Files',
-          content: () => <Layers layers={layers} />,
+          content: () => <Layers layers={layers} of={kind === 'MANIFEST_KIND_IMAGE' ? 'layer' : 'file'} />,
         },
     ...contentTabs(manifest, { repo, path, digest, platforms: platformsOf(manifest) }),
     ...(kind === 'MANIFEST_KIND_IMAGE'

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { signingKeysQuery } from '../../api/queries/operator.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { Equivalent } from '../../components/copy.tsx'
 import { Field } from '../../components/field.tsx'
@@ -26,10 +26,13 @@ export function Keys() {
   const [dialog, setDialog] = useState<'rotate' | 'withdraw' | undefined>()
   return (
     <>
-      <div className="tab-actions">
-        <ActionButton label="Rotate" missing={missing} onPress={() => setDialog('rotate')} />
-        <ActionButton label="Withdraw all" isQuiet missing={missing} onPress={() => setDialog('withdraw')} />
-      </div>
+      <Actions
+        of="tab"
+        actions={[
+          { label: 'Rotate', missing, onPress: () => setDialog('rotate') },
+          { label: 'Withdraw all', isQuiet: true, missing, onPress: () => setDialog('withdraw') },
+        ]}
+      />
       <PageList
         label="Signing keys"
         query={signingKeysQuery}

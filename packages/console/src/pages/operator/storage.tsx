@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { isRunning, storageQuery, storageRunsQuery } from '../../api/queries/operator.ts'
 import { session } from '../../api/session.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { Equivalent } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -28,19 +28,22 @@ export function Storage() {
   const close = () => setDialog(undefined)
   return (
     <>
-      <div className="tab-actions">
-        <ActionButton
-          label="Collect garbage"
-          missing={missing}
-          onPress={() => setDialog({ kind: 'start', run: 'collection' })}
-        />
-        <ActionButton
-          label="Scrub"
-          isQuiet
-          missing={missing}
-          onPress={() => setDialog({ kind: 'start', run: 'scrub' })}
-        />
-      </div>
+      <Actions
+        of="tab"
+        actions={[
+          {
+            label: 'Collect garbage',
+            missing,
+            onPress: () => setDialog({ kind: 'start', run: 'collection' }),
+          },
+          {
+            label: 'Scrub',
+            isQuiet: true,
+            missing,
+            onPress: () => setDialog({ kind: 'start', run: 'scrub' }),
+          },
+        ]}
+      />
       <Status />
       <section>
         <h2>Runs</h2>

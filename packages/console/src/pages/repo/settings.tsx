@@ -53,7 +53,7 @@ export function Settings({ repo, path }: RepoTabProps) {
           <div className="section-actions">
             <ActionButton
               label="Delete"
-              isQuiet
+              isDanger
               missing={access.missing(uid, 'repo.delete')}
               onPress={() => setDialog('delete')}
             />

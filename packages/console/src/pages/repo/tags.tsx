@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { everyTag, type TagFilter, tagNamesQuery, tagsQuery } from '../../api/queries/registry/tags.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest, shortDigest } from '../../components/digest.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
@@ -52,22 +52,25 @@ export function Tags({ repo, path }: RepoTabProps) {
   return (
     <>
       {/* Always there: a row that moves away under the pointer could not be clicked. */}
-      <div className="tab-actions">
-        <ActionButton
-          label={selected.size === 0 ? 'Copy all tags to…' : `Copy ${plural(selected.size, 'tag')} to…`}
-          isQuiet
-          missing={access.missing(uid, 'manifest.list') ?? access.missing(uid, 'repo.blobs.get')}
-          onPress={() => setCopying(true)}
-        />
-        <ActionButton
-          label={selected.size === 0 ? 'Delete tags' : `Delete ${plural(selected.size, 'tag')}`}
-          isQuiet
-          missing={
-            access.missing(uid, 'tag.delete') ?? (selected.size === 0 ? 'Select tags to delete' : undefined)
-          }
-          onPress={() => setDeleting(true)}
-        />
-      </div>
+      <Actions
+        of="tab"
+        actions={[
+          {
+            label: selected.size === 0 ? 'Copy all tags to…' : `Copy ${plural(selected.size, 'tag')} to…`,
+            isQuiet: true,
+            missing: access.missing(uid, 'manifest.list') ?? access.missing(uid, 'repo.blobs.get'),
+            onPress: () => setCopying(true),
+          },
+          {
+            label: selected.size === 0 ? 'Delete tags' : `Delete ${plural(selected.size, 'tag')}`,
+            isQuiet: true,
+            missing:
+              access.missing(uid, 'tag.delete') ??
+              (selected.size === 0 ? 'Select tags to delete' : undefined),
+            onPress: () => setDeleting(true),
+          },
+        ]}
+      />
       <FilterBar>
         <TextFilter label="Name starts with" name="name" placeholder="v1." />
         <TextFilter label="Digest" name="digest" placeholder="sha256:…" />
@@ -154,12 +157,12 @@ function columnsOf(repo: string, missing: string | undefined): readonly PlainCol
       title: 'Tag',
       sortKey: 'name',
       cell: (details) => (
-        <>
+        <span className="named">
           <Link to="/tags/$" params={{ _splat: details.tag?.uid ?? '' }} className="tag-name">
             <bdi>{details.tag?.name}</bdi>
           </Link>
           <TagBadges details={details} />
-        </>
+        </span>
       ),
     },
     {

@@ -17,6 +17,8 @@ interface UsageProps {
   /** uid of the repository. */
   readonly uid: string
   readonly path: string
+  /** Default: all. Container tools do not pull artifacts. */
+  readonly of?: readonly Tool[]
   /** Commands of a tool, for the image name with its host and for the path. */
   readonly commands: (tool: Tool, image: string) => readonly ImageCommand[]
 }
@@ -24,9 +26,9 @@ interface UsageProps {
 export const tools = ['docker', 'podman', 'berth'] as const
 export type Tool = (typeof tools)[number]
 
-export function Usage({ uid, path, commands }: UsageProps) {
+export function Usage({ uid, path, of = tools, commands }: UsageProps) {
   const { isPending } = useQuery(ancestorNamesQuery(uid))
-  const [tool, setTool] = useState<Tool>(tools[0])
+  const [tool, setTool] = useState<Tool>(of[0] ?? 'berth')
   if (isPending) return null
   const isAddressable = path !== uid && /^[a-z0-9]+(?:[._/-]+[a-z0-9]+)*$/.test(path)
   if (!isAddressable)
@@ -41,15 +43,22 @@ export function Usage({ uid, path, commands }: UsageProps) {
   return (
     <Tabs
       label="Tools"
-      tabs={tools.map((id) => ({ id, title: id }))}
+      tabs={of.map((id) => ({ id, title: id }))}
       selected={tool}
-      onSelect={(id) => setTool(tools.find((one) => one === id) ?? tool)}
+      onSelect={(id) => setTool(of.find((one) => one === id) ?? tool)}
     >
       {commands(tool, image).map(({ label, text }) => (
         <Command key={text} text={text} label={label} />
       ))}
     </Tabs>
   )
+}
+
+/** Pulls a manifest by its digest. */
+export function digestCommands(tool: Tool, image: string, digest: string): readonly ImageCommand[] {
+  const text =
+    tool === 'berth' ? `berth images pull ${image}@${digest} ./image` : `${tool} pull ${image}@${digest}`
+  return [{ label: 'the pull command', text }]
 }
 
 /** Signs a tool in; docker gets a helper that always has a current token. */

@@ -37,6 +37,7 @@ export function Danger({ organization }: SettingsTabProps) {
           <div>
             <ActionButton
               label="Delete the organization"
+              isDanger
               missing={missing}
               onPress={() => setDeleting(true)}
             />

@@ -8,7 +8,7 @@ import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { tagDetailsQuery, tagQuery } from '../../api/queries/registry/tags.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent, Id, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
@@ -22,7 +22,7 @@ import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
 import { DeleteTagsDialog } from '../repo/delete-tags.tsx'
 import { TagBadges, targetText } from '../repo/tag-facts.tsx'
-import { type ImageCommand, type Tool, Usage } from '../repo/usage.tsx'
+import { digestCommands, type ImageCommand, type Tool, Usage } from '../repo/usage.tsx'
 import { TagHistory } from './tag-history.tsx'
 import '../../styles/pages/repo.css'
 
@@ -59,7 +59,7 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
           <Title text={name} />
           {details !== undefined && <TagBadges details={details} />}
         </div>
-        <Actions tag={tag.value} details={details} onAction={setDialog} />
+        <TagActions tag={tag.value} details={details} onAction={setDialog} />
       </div>
       <Facts facts={factsOf(repo, tag.value, details, missing)} />
       <Disclosure summary="Pull commands">
@@ -98,45 +98,45 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
   )
 }
 
-interface ActionsProps {
+interface TagActionsProps {
   readonly tag: Tag
   readonly details: TagDetails | undefined
   readonly onAction: (action: 'copy' | 'deprecate' | 'delete') => void
 }
 
-function Actions({ tag, details, onAction }: ActionsProps) {
+function TagActions({ tag, details, onAction }: TagActionsProps) {
   const access = useAccess()
   const { uid, deprecated, digest } = tag
   const immutable = details?.immutable === true ? 'The policy makes this tag immutable' : undefined
   return (
-    <div className="page-actions">
-      <ActionButton
-        label="Copy to…"
-        isQuiet
-        missing={
-          access.missing(uid, 'manifest.list') ??
-          access.missing(uid, 'repo.blobs.get') ??
-          (digest === '' ? 'The tag has no image' : undefined)
-        }
-        onPress={() => onAction('copy')}
-      />
-      <ActionButton
-        label={deprecated ? 'Remove the mark deprecated' : 'Mark as deprecated'}
-        isQuiet
-        missing={
-          access.missing(uid, 'tag.create') ??
-          access.missing(uid, 'tag.update') ??
-          (digest === '' ? 'The tag has no image' : undefined)
-        }
-        onPress={() => onAction('deprecate')}
-      />
-      <ActionButton
-        label="Delete"
-        isQuiet
-        missing={access.missing(uid, 'tag.delete') ?? immutable}
-        onPress={() => onAction('delete')}
-      />
-    </div>
+    <Actions
+      actions={[
+        {
+          label: 'Copy to…',
+          isQuiet: true,
+          missing:
+            access.missing(uid, 'manifest.list') ??
+            access.missing(uid, 'repo.blobs.get') ??
+            (digest === '' ? 'The tag has no image' : undefined),
+          onPress: () => onAction('copy'),
+        },
+        {
+          label: deprecated ? 'Remove the mark deprecated' : 'Mark as deprecated',
+          isQuiet: true,
+          missing:
+            access.missing(uid, 'tag.create') ??
+            access.missing(uid, 'tag.update') ??
+            (digest === '' ? 'The tag has no image' : undefined),
+          onPress: () => onAction('deprecate'),
+        },
+        {
+          label: 'Delete',
+          isQuiet: true,
+          missing: access.missing(uid, 'tag.delete') ?? immutable,
+          onPress: () => onAction('delete'),
+        },
+      ]}
+    />
   )
 }
 
@@ -166,7 +166,10 @@ function pullCommands(tool: Tool, image: string, { name, digest }: Tag): readonl
   const command = tool === 'berth' ? 'berth images pull' : `${tool} pull`
   return [
     { label: 'the pull command', text: `${command} ${image}:${name}${end}` },
-    { label: 'the pull command with the digest', text: `${command} ${image}@${digest}${end}` },
+    ...digestCommands(tool, image, digest).map(({ text }) => ({
+      label: 'the pull command with the digest',
+      text,
+    })),
   ]
 }
 

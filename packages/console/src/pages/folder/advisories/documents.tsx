@@ -6,7 +6,7 @@ import { useAddressState } from '../../../address-state.ts'
 import { useAccess } from '../../../api/access.ts'
 import { api } from '../../../api/client.ts'
 import { documentsQuery } from '../../../api/queries/advisories.ts'
-import { ActionButton } from '../../../components/action-button.tsx'
+import { Actions } from '../../../components/actions.tsx'
 import { usePath } from '../../../components/breadcrumbs.tsx'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Equivalent, quoted } from '../../../components/copy.tsx'
@@ -59,20 +59,23 @@ export function Documents({ uid, name }: FolderTabProps) {
         />
         <TextFilter label="Document id" name="document" placeholder="The whole id" />
       </FilterBar>
-      <div className="tab-actions">
-        <ActionButton
-          label={selected.size === 0 ? 'Delete selected' : `Delete ${formatCount(selected.size)}`}
-          isQuiet
-          missing={missing ?? (selected.size === 0 ? 'Select documents first' : undefined)}
-          onPress={() => setDialog('selected')}
-        />
-        <ActionButton
-          label={format === '' ? 'Delete all' : `Delete all of ${formatNames[format] ?? format}`}
-          isQuiet
-          missing={missing}
-          onPress={() => setDialog('all')}
-        />
-      </div>
+      <Actions
+        of="tab"
+        actions={[
+          {
+            label: selected.size === 0 ? 'Delete selected' : `Delete ${formatCount(selected.size)}`,
+            isQuiet: true,
+            missing: missing ?? (selected.size === 0 ? 'Select documents to delete' : undefined),
+            onPress: () => setDialog('selected'),
+          },
+          {
+            label: format === '' ? 'Delete all' : `Delete all of ${formatNames[format] ?? format}`,
+            isQuiet: true,
+            missing,
+            onPress: () => setDialog('all'),
+          },
+        ]}
+      />
       <PageList
         label="Documents"
         query={documentsQuery(uid, format, document)}
