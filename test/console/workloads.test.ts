@@ -264,7 +264,7 @@ consoleSuite('workloads in the console', (cast) => {
     const file = join(temporaryDirectory(t), 'token.jwt')
     writeFileSync(file, `${good}\n`)
     const chooser = page.waitForEvent('filechooser')
-    await page.getByRole('button', { name: 'Choose files' }).click()
+    await page.getByRole('button', { name: 'Choose a file' }).click()
     await (await chooser).setFiles(file)
     await page.getByRole('button', { name: 'Test the token' }).click()
     await page.getByText('The token is accepted').waitFor()

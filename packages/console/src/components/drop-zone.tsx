@@ -6,12 +6,14 @@ interface FileDropProps {
   readonly label: string
   /** For example `['.json', '.zip']`. */
   readonly accepted: readonly string[]
+  /** Only one file is of use. */
+  readonly isSingle?: boolean
   readonly onFiles: (files: readonly File[]) => void
   readonly children?: ReactNode
 }
 
 /** Files by drag and drop, by paste, or by a dialog. A dropped folder brings all of its files. */
-export function FileDrop({ label, accepted, onFiles, children }: FileDropProps) {
+export function FileDrop({ label, accepted, isSingle = false, onFiles, children }: FileDropProps) {
   return (
     <DropZone
       className="drop-zone"
@@ -22,11 +24,11 @@ export function FileDrop({ label, accepted, onFiles, children }: FileDropProps) 
       <p>{label}</p>
       {children}
       <FileTrigger
-        allowsMultiple
+        allowsMultiple={!isSingle}
         acceptedFileTypes={accepted}
         onSelect={(files) => files !== null && onFiles([...files])}
       >
-        <Button className="button quiet">Choose files</Button>
+        <Button className="button quiet">{isSingle ? 'Choose a file' : 'Choose files'}</Button>
       </FileTrigger>
     </DropZone>
   )

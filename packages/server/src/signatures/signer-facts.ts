@@ -58,7 +58,7 @@ export function signerFacts({ store, onError }: SignerFactsOptions): FactProvide
       const outdated = images.filter((_, at) => results[at] === undefined)
       if (outdated.length > 0) {
         await queue(repo, outdated).catch(onError)
-        return { signers: { unknown: 'its signatures are not verified yet; try again in some seconds' } }
+        return { signers: { unknown: 'its signatures are not verified yet; try again in a few seconds' } }
       }
       return { signers: { value: results.flatMap((result) => signersOf(result)) } }
     },

@@ -65,6 +65,7 @@ export function Explain({ identity }: { readonly identity: Identity }) {
         <FileDrop
           label="Or a file with the token"
           accepted={['.jwt', '.txt', 'text/plain', 'application/jwt']}
+          isSingle
           onFiles={(files) => void readFile(files)}
         />
         <SelectField

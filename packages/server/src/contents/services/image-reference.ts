@@ -65,7 +65,7 @@ export function contentsUnknown({
   }
   return failedPrecondition(
     'IMAGE_NOT_READ',
-    `the contents of ${digest} are unknown: ${why[state] ?? 'it was not read yet; try again in some seconds'}`,
+    `the contents of ${digest} are unknown: ${why[state] ?? 'it has not been read yet; try again in a few seconds'}`,
     repo,
   )
 }

@@ -77,7 +77,7 @@ export async function readImageReport(
   if (contents === undefined || unmatched > 0)
     throw failedPrecondition(
       'IMAGE_NOT_MATCHED',
-      `packages of ${digest} are not matched with advisories yet; try again in some seconds`,
+      `packages of ${digest} are not matched with advisories yet; try again in a few seconds`,
       repo,
     )
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
