@@ -123,11 +123,7 @@ async function searchUnindexed(
   return rows.map((row) => ({ ...row, modified_ms: Number(row.modified_ms), score: Number(row.score) }))
 }
 
-async function readFound(
-  db: Db,
-  scope: string,
-  found: readonly FoundKey[],
-): Promise<readonly FoundRecord[]> {
+async function readFound(db: Db, scope: string, found: readonly FoundKey[]): Promise<readonly FoundRecord[]> {
   if (found.length === 0) return []
   const sql = sqlText(db.engine)
   const root = rootOf(scope)

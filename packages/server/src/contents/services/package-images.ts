@@ -138,41 +138,59 @@ async function readPackageImages(
 ): Promise<{ readonly rows: readonly PackageImageRow[]; readonly total: number }> {
   const packages = new Map((await readPackages(db, query)).map((row) => [row.id, row]))
   if (packages.size === 0) return { rows: [], total: 0 }
-  const source = { scope: query.scope, ids: [...packages.keys()] }
+  const source = { query, ids: [...packages.keys()] }
   const isSmall = await isSmallScope(db, query.scope)
   const total = await countImages(db, source, isSmall)
   if (total === 0) return { rows: [], total }
   const isByImage = isSmall || total >= FREQUENT_MIN
   const keys = await readImageKeys(db, source, page, isByImage)
-  return { rows: keys.map((key) => ({ ...key, ...packages.get(Number(key.package)) as PackageRowOfQuery })), total }
+  return {
+    rows: keys.map((key) => ({ ...key, ...(packages.get(Number(key.package)) as PackageRowOfQuery) })),
+    total,
+  }
 }
 
 interface ImageSource {
-  readonly scope: string
-  /** Of packages. */
+  readonly query: PackageQuery
+  /** Of its packages. */
   readonly ids: readonly number[]
 }
 
+/** Packages that a statement names; more are looked up in it. */
+const IDS_MAX = 1000
+
+/** The ids of the packages of a query, for a condition. */
+function idsSql(sql: SqlText, { query, ids }: ImageSource): string {
+  if (ids.length <= IDS_MAX) return sql.bindAll(ids)
+  return `select p.id from packages as p where p.root = ${sql.bind(rootOf(query.scope))} and ${packageConditions(query)(sql)}`
+}
+
 /** The images `c` of a scope with packages, as pairs `l`. `isByImage`: which table is read first. */
-function fromSql(sql: SqlText, { scope, ids }: ImageSource, isByImage: boolean): string {
+function fromSql(sql: SqlText, source: ImageSource, isByImage: boolean): string {
+  const { scope } = source.query
   const { from, to } = subtreeRange(scope)
   const root = rootOf(scope)
-  const tables = ['manifest_contents as c', 'manifest_packages as l']
-  return `from ${(isByImage ? tables : tables.toReversed()).join(' cross join ')}
-    where c.root = ${sql.bind(root)} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}
-      and l.root = ${sql.bind(root)} and l.contents = c.id and l.package in (${sql.bindAll(ids)})`
+  const ofPackages = () =>
+    `l.root = ${sql.bind(root)} and l.package in (${idsSql(sql, source)}) and l.contents = c.id`
+  const inScope = () =>
+    `c.root = ${sql.bind(root)} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
+  return isByImage
+    ? `from manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', ofPackages())} where ${inScope()}`
+    : `from manifest_packages as l cross join manifest_contents as c where ${ofPackages()} and ${inScope()}`
 }
 
 async function countImages(db: Db, source: ImageSource, isSmall: boolean): Promise<number> {
   const sql = sqlText(db.engine)
-  const { scope, ids } = source
+  const { scope } = source.query
   const root = rootOf(scope)
   // All pairs are of images of the organization.
   const from =
     scope === root && !isSmall
-      ? `from manifest_packages where root = ${sql.bind(root)} and package in (${sql.bindAll(ids)})`
+      ? `from manifest_packages where root = ${sql.bind(root)} and package in (${idsSql(sql, source)})`
       : fromSql(sql, source, isSmall)
-  const [row] = await runCachedText<{ readonly n: number }>(db, `select count(*) as n ${from}`, sql, { long: true })
+  const [row] = await runCachedText<{ readonly n: number }>(db, `select count(*) as n ${from}`, sql, {
+    long: true,
+  })
   return Number(row?.n ?? 0)
 }
 

@@ -3,7 +3,7 @@ import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import { isSmallScope } from '../../contents/storing/small-scope.ts'
 import type { Db } from '../../storage/db.ts'
 import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
-import { catalogJoin, type FindingRow, findingColumns } from '../services/finding-messages.ts'
+import { catalogLookUp, type FindingRow, findingColumns } from '../services/finding-messages.ts'
 import { idsOf } from '../vulnerability-ids.ts'
 
 /** Finds the images with a vulnerability: by its packages, then by the images that contain them. */
@@ -46,7 +46,8 @@ export async function readAffectedImages(
   const options = { isSmall, hasStatements }
   const images: AffectedImageRow[] = []
   let page = found
-  let { first: count, growth, max } = FINDINGS_WITH_IMAGES
+  const { growth, max } = FINDINGS_WITH_IMAGES
+  let count = FINDINGS_WITH_IMAGES.first
   for (;;) {
     for (let at = 0; at < page.length; at += count, count = Math.min(count * growth, max)) {
       const ranges = page.slice(at, at + count).map((finding) => {
@@ -73,13 +74,14 @@ function readFindingsOf(
   const root = rootOf(scope)
   const sql = sqlText(db.engine)
   const text = `select ${findingColumns}
-    from vulnerability_ids as v cross join package_findings as f cross join packages as p
-    ${catalogJoin}
-    where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
-      and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability
-      and p.root = ${sql.bind(root)} and p.id = f.package
-      ${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
-    order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}`
+    from (select f.* from vulnerability_ids as v cross join package_findings as f
+      where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
+        and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability
+        ${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
+      order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}) as f
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = f.package`)}
+    ${catalogLookUp(sql)}
+    order by f.package, f.vulnerability`
   return runText<FindingRow>(db, text, sql)
 }
 
@@ -145,12 +147,14 @@ function imagesText(
   const columns = hasStatements
     ? `, ${stated('state')} as state, ${stated('justification')} as justification`
     : ''
-  const [first, second] = ['manifest_contents as c', 'manifest_packages as l'].sort((a) =>
-    a.startsWith('manifest_contents') === isSmall ? -1 : 1,
-  )
-  return `select ${at} as at, l.contents, c.repo, c.digest${columns} from ${first} cross join ${second}
-    where l.root = ${bind(root)} and l.package = ${bind(Number(finding.package))} and l.contents > ${bind(afterContents)}
-      and c.root = ${bind(root)} and c.id = l.contents and c.repo >= ${bind(range.from)} and c.repo < ${bind(range.to)}
+  const inScope = () =>
+    `c.root = ${bind(root)} and c.repo >= ${bind(range.from)} and c.repo < ${bind(range.to)}`
+  const ofPackage = () =>
+    `l.root = ${bind(root)} and l.package = ${bind(Number(finding.package))} and l.contents > ${bind(afterContents)}`
+  const from = isSmall
+    ? `manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', `${ofPackage()} and l.contents = c.id`)} where ${inScope()}`
+    : `manifest_packages as l ${sql.rules.lookUp('manifest_contents', 'c', `${inScope()} and c.id = l.contents`)} where ${ofPackage()}`
+  return `select ${at} as at, l.contents, c.repo, c.digest${columns} from ${from}
       ${hasStatements && states.length > 0 ? `and coalesce(${stated('state')}, ${bind(finding.state)}) in (${sql.bindAll(states)})` : ''}
     order by l.contents limit ${bind(size)}`
 }

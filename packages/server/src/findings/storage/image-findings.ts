@@ -11,6 +11,7 @@ import { toMatchedPackage } from '../matching/candidate.ts'
 import { findingSeverities } from '../matching/match.ts'
 import {
   catalogJoin,
+  catalogLookUp,
   columnsWithStatements,
   type FindingRow,
   findingColumns,
@@ -160,10 +161,9 @@ export function readFindingPage(
   const rest = after === undefined ? '' : ` and (${keys}) > (${sql.bindAll(after)})`
   const text = `select ${source.columns}
     from (select f.package, f.vulnerability${stated} ${from}${rest} order by ${keys} limit ${sql.bind(size)}) as o
-    cross join package_findings as f cross join packages as p
-    ${catalogJoin}
-    where f.root = ${sql.bind(root)} and f.package = o.package and f.vulnerability = o.vulnerability
-      and p.root = ${sql.bind(root)} and p.id = o.package
+    ${sql.rules.lookUp('package_findings', 'f', `f.root = ${sql.bind(root)} and f.package = o.package and f.vulnerability = o.vulnerability`)}
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = o.package`)}
+    ${catalogLookUp(sql)}
     order by ${keys}`
   return runText<FindingRow>(db, text, sql)
 }
@@ -215,7 +215,8 @@ export async function countFindingTotals(
     ${fromSql(sql, root, source, {}, { catalogs: true })} group by ${state}, f.severity order by 1, 2`
   type Row = FindingCountRow & { readonly exploited: number; readonly matching?: number }
   const rows = await runText<Row>(db, text, sql)
-  const total = (of: readonly Row[], count: (row: Row) => number) => of.reduce((sum, row) => sum + count(row), 0)
+  const total = (of: readonly Row[], count: (row: Row) => number) =>
+    of.reduce((sum, row) => sum + count(row), 0)
   return {
     counts: rows.map(({ state, severity, n }) => ({ state, severity, n: Number(n) })),
     matching: total(rows, ({ n, matching = n }) => Number(matching)),
@@ -238,6 +239,8 @@ export interface FindingSource {
   readonly contents: (sql: SqlText) => string
   /** The distinct packages, as a query. */
   readonly packages: (sql: SqlText) => string
+  /** Whether they are few: then their findings are looked up by them. */
+  readonly hasFewPackages: boolean
   readonly hasStatements: boolean
   /** The columns of a finding. */
   readonly columns: string
@@ -245,7 +248,7 @@ export interface FindingSource {
 }
 
 export function findingSource(
-  source: Pick<FindingSource, 'contents' | 'packages' | 'hasStatements'>,
+  source: Pick<FindingSource, 'contents' | 'packages' | 'hasFewPackages' | 'hasStatements'>,
 ): FindingSource {
   return source.hasStatements
     ? { ...source, columns: columnsWithStatements, state: stateWithStatements }
@@ -263,6 +266,7 @@ export async function readFindingSource(
   return findingSource({
     contents,
     packages: (sql) => packagesOf(sql, root, known),
+    hasFewPackages: true,
     hasStatements: await hasStatements(db, root, contents),
   })
 }
@@ -298,7 +302,7 @@ interface FromOptions {
   readonly catalogs?: boolean
 }
 
-/** Images contain few packages: the findings are looked up by them. */
+/** The findings `f` of packages `i`, with what catalogs state, `x`, and what is stated in the images, `o`. */
 export function fromSql(
   sql: SqlText,
   root: string,
@@ -307,11 +311,15 @@ export function fromSql(
   { catalogs = false }: FromOptions = {},
 ): string {
   const { isExploited, minEpss } = filters
-  const from = `from (${source.packages(sql)}) as i cross join package_findings as f
-      ${catalogs || isExploited || minEpss !== undefined ? catalogJoin : ''}
+  const { hasFewPackages } = source
+  const hasCatalogs = catalogs || isExploited || minEpss !== undefined
+  const isOfPackage = (bound: string) => `f.root = ${bound} and f.package = i.package`
+  const text = `from (${source.packages(sql)}) as i
+      ${hasFewPackages ? sql.rules.lookUp('package_findings', 'f', isOfPackage(sql.bind(root))) : 'cross join package_findings as f'}
+      ${hasCatalogs ? (hasFewPackages ? catalogLookUp(sql) : catalogJoin) : ''}
       ${source.hasStatements ? statementsJoin(sql, root, source) : ''}
-      where f.root = ${sql.bind(root)} and f.package = i.package`
-  return [from, ...filterConditions(sql, root, source, filters)].join(' and ')
+      where ${hasFewPackages ? 'true' : isOfPackage(sql.bind(root))}`
+  return [text, ...filterConditions(sql, root, source, filters)].join(' and ')
 }
 
 /** Conditions on a finding `f`, and on what catalogs state about it, `x`. */
@@ -319,7 +327,15 @@ function filterConditions(
   sql: SqlText,
   root: string,
   source: FindingSource,
-  { states = [], severities = [], vulnerability = '', isExploited, minEpss, minScore, cwes = [] }: FindingFilters,
+  {
+    states = [],
+    severities = [],
+    vulnerability = '',
+    isExploited,
+    minEpss,
+    minScore,
+    cwes = [],
+  }: FindingFilters,
 ): string[] {
   const conditions: string[] = []
   if (states.length > 0) conditions.push(`${source.state} in (${sql.bindAll(states)})`)
@@ -375,9 +391,12 @@ export async function readCoverage(
   const namespace = `case when p.type in ('apk', 'deb', 'rpm') then p.namespace else '' end`
   const text = `select p.type, ${namespace} as namespace, p.distribution, count(*) as n, sum(case when p.matched_ms = 0 then 1 else 0 end) as unmatched
     from (${packagesOf(sql, root, ids)}) as i
-    cross join packages as p where p.root = ${sql.bind(root)} and p.id = i.package group by p.type, ${namespace}, p.distribution`
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = i.package`)} group by p.type, ${namespace}, p.distribution`
   const rows = await runText<CountedPackages>(db, text, sql)
-  const packages = rows.map((row) => ({ n: Number(row.n), pkg: toMatchedPackage({ ...noPackage, ...row, root }) }))
+  const packages = rows.map((row) => ({
+    n: Number(row.n),
+    pkg: toMatchedPackage({ ...noPackage, ...row, root }),
+  }))
   const bases = new Set(packages.map(({ pkg }) => coverageOf(pkg)))
   const names = new Map(
     await Promise.all(

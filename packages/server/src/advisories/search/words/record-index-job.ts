@@ -68,7 +68,7 @@ async function indexRecords(db: Db, lease: JobLease, root: string, clock: () => 
   const groups = await runText<{ readonly parent: string; readonly n: number }>(db, text, sql)
   for (const { parent, n } of groups) {
     // Records that change while they are indexed end an attempt: one with fewer is sooner done.
-    let size = limits.recordSegmentRecordsMax
+    let size: number = limits.recordSegmentRecordsMax
     for (let left = Number(n); left > 0; ) {
       lease.signal.throwIfAborted()
       const indexed = await indexSome(db, lease, { root, parent, clock, size: Math.min(size, left) })

@@ -1,7 +1,11 @@
 import { rootOf, subtreeRange } from '../../../api/uid.ts'
 import { insertRows } from '../../../storage/bulk-rows.ts'
 import type { Db, Tx } from '../../../storage/db.ts'
-import type { RecordBlockRow, RecordSegmentRow, VulnerabilityRecordRow } from '../../../storage/schema/tables.ts'
+import type {
+  RecordBlockRow,
+  RecordSegmentRow,
+  VulnerabilityRecordRow,
+} from '../../../storage/schema/tables.ts'
 import { runInTransaction, runLongText, runText, sqlText } from '../../../storage/sql-text.ts'
 import { encodeFacts } from './record-facts.ts'
 import { buildWordBlocks } from './word-blocks.ts'
