@@ -51,7 +51,9 @@ export async function generate(place: Place, set: DataSet, say: (text: string) =
     for (const collection of ['groups', 'identities', 'role_bindings'] as const) await recount(db, collection)
     if (set.advisories !== undefined) {
       const [group] = parentsOf(set)
-      await loadDocuments(store, group as Uid, documentsFor(set.advisories), say)
+      // Packages are not matched by the index of lists of advisories.
+      const hasIndex = set.images === undefined
+      await loadDocuments(store, group as Uid, documentsFor(set.advisories), say, { hasIndex })
     }
     if (set.images !== undefined) await loadImages(store, imageModelOf(set.images), say)
     if (db.engine === 'postgres') await sql`vacuum analyze`.execute(db.kysely)

@@ -9,7 +9,7 @@ import { pathBelowRoot, rootOf, type Uid, type UidGenerator } from '@berth/serve
 import { insertRows } from '@berth/server/storage/bulk-rows.ts'
 import { recount } from '@berth/server/storage/counts/row-counts.ts'
 import { type Db, inTransaction, type Tx } from '@berth/server/storage/db.ts'
-import type { AdvisoryDocumentRow } from '@berth/server/storage/schema/tables.ts'
+import type { AdvisoryDocumentRow, AdvisoryRow } from '@berth/server/storage/schema/tables.ts'
 import type { Store } from '@berth/server/storage/store.ts'
 import { sql } from 'kysely'
 import { advisoriesIn, documentOf } from './documents.ts'
@@ -30,12 +30,16 @@ export function documentsFor(advisories: number): number {
   return document
 }
 
-/** Loads the first `documents` documents into a group; returns how many advisories they have. */
+/**
+ * Loads the first `documents` documents into a group; returns how many advisories they have. `hasIndex`: with the index of their lists, which
+ * takes most of the time.
+ */
 export async function loadDocuments(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   parent: Uid,
   documents: number,
   say: (text: string) => void = () => {},
+  { hasIndex = true }: { readonly hasIndex?: boolean } = {},
 ): Promise<number> {
   const { db } = store
   // Postings are written all over their table.
@@ -47,7 +51,7 @@ export async function loadDocuments(
     await inTransaction(db, async (tx) => {
       await lockAdvisories(tx, parent)
       const numbers = Array.from({ length: Math.min(BATCH, documents - at) }, (_, index) => at + index)
-      count += await loadSome(store, tx, parent, numbers)
+      count += await loadSome(store, tx, parent, numbers, hasIndex)
       for (const _ of numbers) await markAdvisoriesChanged(tx, parent, store.clock())
     })
     if (Math.floor(before / PROGRESS) !== Math.floor(count / PROGRESS)) say(`  ${count} advisories`)
@@ -62,6 +66,7 @@ async function loadSome(
   tx: Tx,
   parent: Uid,
   documents: readonly number[],
+  hasIndex: boolean,
 ): Promise<number> {
   const root = rootOf(parent)
   const now = clock()
@@ -76,23 +81,7 @@ async function loadSome(
     ),
   )
   await insertRows(db, tx, 'advisories', rows)
-  await insertRows(
-    db,
-    tx,
-    'advisory_postings',
-    rows.flatMap((row) =>
-      indexKeysOf(toAdvisory(row), row.origin).map((value) => ({
-        root,
-        value,
-        path: pathBelowRoot(row.uid),
-      })),
-    ),
-  )
-  const counted = rows.flatMap((row) =>
-    countedIndexKeysOf(toAdvisory(row), row.origin).map((value) => ({ uid: row.uid, value, by: 1 as const })),
-  )
-  await updateValueCounts(db, tx, counted)
-  await addSearchableTexts(db, tx, root, rows.map(toAdvisory))
+  if (hasIndex) await indexAdvisories(db, tx, root, rows)
   await insertRows(
     db,
     tx,
@@ -119,6 +108,27 @@ async function loadSome(
   })
   await insertRows(db, tx, 'advisory_documents', documentRows)
   return rows.length
+}
+
+/** What lists of advisories look up. */
+async function indexAdvisories(db: Db, tx: Tx, root: string, rows: readonly AdvisoryRow[]): Promise<void> {
+  await insertRows(
+    db,
+    tx,
+    'advisory_postings',
+    rows.flatMap((row) =>
+      indexKeysOf(toAdvisory(row), row.origin).map((value) => ({
+        root,
+        value,
+        path: pathBelowRoot(row.uid),
+      })),
+    ),
+  )
+  const counted = rows.flatMap((row) =>
+    countedIndexKeysOf(toAdvisory(row), row.origin).map((value) => ({ uid: row.uid, value, by: 1 as const })),
+  )
+  await updateValueCounts(db, tx, counted)
+  await addSearchableTexts(db, tx, root, rows.map(toAdvisory))
 }
 
 export function nameOf(name: string): string {

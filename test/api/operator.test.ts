@@ -344,7 +344,7 @@ onEveryDatabase('the operator API', (cast) => {
       [
         ...['advisory-feed', 'backup', 'collection', 'expiry', 'finding-history', 'findings'],
         ...['image-contents', 'image-contents-backlog', 'image-contents-outdated', 'image-contents-sweep'],
-        ...['image-signatures', 'mail', 'retention', 'scrub', 'usage'],
+        ...['image-signatures', 'mail', 'record-index', 'retention', 'scrub', 'usage'],
       ],
     )
     assert.deepEqual((await api.get('mails?state=failed')).body.mails, [])

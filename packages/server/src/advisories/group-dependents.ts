@@ -24,6 +24,8 @@ async function deleteGroupData(tx: Tx, group: string): Promise<void> {
     'advisory_scores',
     'cve_blocks',
     'vulnerability_records',
+    'record_segments',
+    'record_blocks',
     'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()

@@ -558,6 +558,14 @@ export const limits = {
   findingsComparedMax: 20_000,
   /** Words in a search for what documents say about vulnerabilities. */
   recordQueryWordsMax: 10,
+  /**
+   * The index of the words of those records: records of an organization that are not in it before they are added, and that a search reads;
+   * records of a segment; and the time between two looks for records to add.
+   */
+  recordIndexMin: 500,
+  recordsUnindexedMax: 10_000,
+  recordSegmentRecordsMax: 4096,
+  recordIndexPollMs: 5 * SECOND_MS,
   /** Kinds of weaknesses in one filter of findings. */
   findingCwesMax: 50,
   /**

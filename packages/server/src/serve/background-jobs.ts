@@ -3,6 +3,7 @@ import type { DocumentReader } from '../advisories/documents/document-reader.ts'
 import type { DownloadLimits } from '../advisories/feeds/download.ts'
 import { feedJob } from '../advisories/feeds/feed-job.ts'
 import { startFeedScheduler } from '../advisories/feeds/feed-scheduler.ts'
+import { recordIndexJob, startRecordIndexJob } from '../advisories/search/words/record-index-job.ts'
 import {
   contentsBacklogJob,
   contentsJob,
@@ -61,6 +62,8 @@ export interface JobOverrides {
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** Between two looks for packages and advisories to match. */
   readonly findingsPollMs?: number
+  /** How often the node looks for records to add to the index of words, and how many an organization must have. */
+  readonly recordIndex?: { readonly pollMs?: number; readonly unindexed?: number }
   /** From a change of the findings of a tag to a point of its history. */
   readonly findingHistoryDelayMs?: number
   /** Between two looks for images whose signatures changed. */
@@ -104,6 +107,7 @@ export const jobKinds: readonly JobKind[] = [
   mailJob,
   findingsJob,
   findingHistoryJob,
+  recordIndexJob,
   signaturesJob,
   contentsJob,
   contentsBacklogJob,
@@ -199,6 +203,16 @@ export function startBackgroundJobs({
       if (outcome === 'failed') log.error({ err }, 'recording the findings of tags failed; retrying')
     },
   })
+  const recordIndex = startRecordIndexJob({
+    ...background,
+    ...overrides.recordIndex,
+    leaseMs: overrides.queueLeaseMs,
+    tracer,
+    onRun(outcome, err) {
+      metrics.recordJobRun('record_index', outcome)
+      if (outcome === 'failed') log.error({ err }, 'indexing the texts of vulnerabilities failed; retrying')
+    },
+  })
   const signatures = startSignatureJob({
     ...background,
     blobs,
@@ -275,6 +289,7 @@ export function startBackgroundJobs({
     { name: 'expiry', run: () => expiry.stop(), early: true },
     { name: 'findings', run: () => findings.stop(), early: true },
     { name: 'finding history', run: () => findingHistory.stop(), early: true },
+    { name: 'record index', run: () => recordIndex.stop(), early: true },
     { name: 'image signatures', run: () => signatures.stop(), early: true },
     { name: 'usage', run: () => usage.stop(), early: true },
     { name: 'signing keys', run: () => signingKeysWatcher.stop() },

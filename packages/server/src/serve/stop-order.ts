@@ -12,6 +12,7 @@ const stopOrder = [
   'image contents sweep',
   'email',
   'findings',
+  'record index',
   'finding history',
   'image signatures',
   'expiry',

@@ -88,6 +88,7 @@ export type MetricJobName =
   | 'expiry'
   | 'image_contents'
   | 'image_signatures'
+  | 'record_index'
   | 'retention'
   | 'signing_keys'
   | 'findings'

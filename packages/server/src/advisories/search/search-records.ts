@@ -1,16 +1,22 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { OrderKey } from '../../api/order-by.ts'
 import { rootOf, subtreeRange } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
 import type { VulnerabilityRecordRow } from '../../storage/schema/tables.ts'
-import { runCachedText, runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { runCachedText, runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { hasCweSql } from '../vulnerability-filters.ts'
+import type { FoundKey } from './words/record-facts.ts'
+import { readSegments } from './words/record-segments.ts'
+import { searchSegments } from './words/search-index.ts'
+import { isPartOfWord } from './words/word-blocks.ts'
 
 /**
- * Searches what documents say about vulnerabilities. Texts have no index (ADR 82): a search reads those of the organization, on SQLite in a
- * reader thread.
+ * Searches what documents say about vulnerabilities: by the index of their words (ADR 89), and in the texts of records that are not in it yet.
+ * While it is being built, a search reads all texts of the organization, on SQLite in a reader thread.
  */
 
-export type FoundRecord = Omit<VulnerabilityRecordRow, 'search'>
+export type FoundRecord = Omit<VulnerabilityRecordRow, 'search' | 'segment'>
 
 export interface RecordFilters {
   /** In lower case; each must occur. */
@@ -61,12 +67,75 @@ export async function findRecords(
   filters: RecordFilters,
   page: RecordPage,
 ): Promise<FoundRecords> {
-  if (filters.words.length > 0 && page.after === undefined) return searchTexts(db, scope, filters, page)
+  if (filters.words.length > 0) {
+    const found = await searchIndex(db, scope, filters, page)
+    if (found !== undefined) return found
+    if (page.after === undefined) return searchTexts(db, scope, filters, page)
+  }
   const [rows, total] = await Promise.all([
     readRecords(db, scope, filters, page),
     countRecords(db, scope, filters),
   ])
   return { rows, total }
+}
+
+/** Attempts of a search whose segments change. */
+const ATTEMPTS = 3
+
+/** Undefined if the index cannot find the words, or most records are not in it. */
+async function searchIndex(
+  db: Db,
+  scope: string,
+  filters: RecordFilters,
+  page: RecordPage,
+): Promise<FoundRecords | undefined> {
+  if (!filters.words.every(isPartOfWord)) return undefined
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    // Before the segments: what is indexed meanwhile is in both, instead of in neither.
+    const others = await searchUnindexed(db, scope, filters)
+    if (others === undefined) return undefined
+    const { first, total, segments } = await searchSegments(db, scope, filters, page, others)
+    const rows = await readFound(db, scope, first)
+    if (isDeepStrictEqual(await readSegments(db, scope), segments)) return { rows, total }
+  }
+  return undefined
+}
+
+/** Finds records that are in no segment. Undefined if they are too many to read. */
+async function searchUnindexed(
+  db: Db,
+  scope: string,
+  filters: RecordFilters,
+): Promise<readonly FoundKey[] | undefined> {
+  const { recordsUnindexedMax: max } = limits
+  const { from, to } = subtreeRange(scope)
+  const counting = sqlText(db.engine)
+  const count = `select count(*) as n from (select 1 from vulnerability_records where root = ${counting.bind(rootOf(scope))}
+    and parent >= ${counting.bind(from)} and parent < ${counting.bind(to)} and segment <= 0 limit ${counting.bind(max + 1)}) as counted`
+  const [counted] = await runText<{ readonly n: number }>(db, count, counting)
+  const n = Number(counted?.n ?? 0)
+  if (n > max) return undefined
+  if (n === 0) return []
+  const sql = sqlText(db.engine)
+  const text = `select parent, key, id, modified_ms, score, severity, cwes from vulnerability_records
+    where segment <= 0 and ${conditionsSql(sql, scope, filters)}`
+  const rows = await runLongText<FoundKey>(db, text, sql)
+  return rows.map((row) => ({ ...row, modified_ms: Number(row.modified_ms), score: Number(row.score) }))
+}
+
+async function readFound(db: Db, scope: string, found: readonly FoundKey[]): Promise<readonly FoundRecord[]> {
+  if (found.length === 0) return []
+  const sql = sqlText(db.engine)
+  const root = rootOf(scope)
+  const conditions = [...Map.groupBy(found, ({ parent }) => parent)].map(
+    ([parent, its]) =>
+      `(root = ${sql.bind(root)} and parent = ${sql.bind(parent)} and key in (${sql.bindAll(its.map(({ key }) => key))}))`,
+  )
+  const text = `select ${columns.join(', ')} from vulnerability_records where ${conditions.join(' or ')}`
+  const rows = await runText<FoundRecord>(db, text, sql)
+  const nameOf = ({ parent, key }: Pick<FoundKey, 'parent' | 'key'>) => `${parent} ${key}`
+  const byKey = new Map(rows.map((row) => [nameOf(row), row]))
+  return found.flatMap((key) => byKey.get(nameOf(key)) ?? [])
 }
 
 async function searchTexts(

@@ -30,7 +30,7 @@ export async function readImageTags(
     .where('root', '=', root)
     .where('parent', 'in', repos)
     .where('digest', 'in', [...digests, ...references.map(({ manifest }) => manifest)])
-    .orderBy('name')
+    // Sorted here: SQLite would read all tags of the organization in the order of their names.
     .execute()
   return ({ repo, digest }) => {
     const indexes = references.filter((one) => one.repo === repo && one.digest === digest)

@@ -12,8 +12,9 @@ import { requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import type { Db } from '../../storage/db.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
-import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { runCachedText, runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
+import { isSmallScope } from '../storing/small-scope.ts'
 import { readImageTags } from './image-tags.ts'
 
 /** Finds the images of a group or repo that contain a package. */
@@ -28,7 +29,7 @@ export function packageImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pag
       const binding = JSON.stringify([...callerBinding(call), query])
       const after = readCursor(pageTokens, pageToken, binding)?.after as PackageImageCursor | undefined
       const size = effectivePageSize(pageSize)
-      const rows = await readPackageImages(db, query, { after, limit: size + 1 })
+      const { rows, total } = await readPackageImages(db, query, { after, limit: size + 1 })
       const page = rows.slice(0, size)
       const last = rows.length > size ? page.at(-1) : undefined
       const tagsOf = await readImageTags(db, rootOf(scope), page)
@@ -47,7 +48,7 @@ export function packageImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pag
                 { after: [last.repo, last.digest, Number(last.package)], skip: 0, skipped: 0 },
                 binding,
               ),
-        totalCount: BigInt(await countPackageImages(db, query)),
+        totalCount: BigInt(total),
       })
     },
   })
@@ -89,7 +90,9 @@ function packageConditions({ purl, name, version }: PackageQuery): (sql: SqlText
     throw invalidArgument('purl', 'or name must be set: which package to look for')
   return (sql) => {
     const equal = Object.entries(columns).map(([column, value]) => `p.${column} = ${sql.bind(value)}`)
-    if (name !== '') equal.push(`(p.name = ${sql.bind(name)} or p.origin_name = ${sql.bind(name)})`)
+    // The index of origins is of those that are set.
+    if (name !== '')
+      equal.push(`(p.name = ${sql.bind(name)} or p.origin_name = ${sql.bind(name)} and p.origin_name <> '')`)
     return equal.join(' and ')
   }
 }
@@ -105,33 +108,105 @@ function parsePurl(text: string): PackageURL {
   }
 }
 
-/** SQLite must start with the packages: it would read all images of the scope first. */
-const FROM = `from packages p cross join manifest_packages l cross join manifest_contents c`
-
-function whereText(sql: SqlText, query: PackageQuery): string {
-  const { from, to } = subtreeRange(query.scope)
-  const root = rootOf(query.scope)
-  return `p.root = ${sql.bind(root)} and ${packageConditions(query)(sql)}
-    and l.root = ${sql.bind(root)} and l.package = p.id and c.root = ${sql.bind(root)} and c.id = l.contents
-    and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
+interface PackageRowOfQuery {
+  readonly id: number
+  readonly purl: string
+  readonly version: string
 }
 
+async function readPackages(db: Db, query: PackageQuery): Promise<readonly PackageRowOfQuery[]> {
+  const sql = sqlText(db.engine)
+  const text = `select p.id, p.purl, p.version from packages as p
+    where p.root = ${sql.bind(rootOf(query.scope))} and ${packageConditions(query)(sql)}`
+  const rows = await runText<PackageRowOfQuery>(db, text, sql)
+  return rows.map((row) => ({ ...row, id: Number(row.id) }))
+}
+
+/** Above this number of images with the package, a page is read in the order of the images: it is full after few. */
+const FREQUENT_MIN = 10_000
+
+interface PackageImagePage {
+  readonly after: PackageImageCursor | undefined
+  readonly limit: number
+}
+
+/** Reads a page of the images that contain the packages of a query, and counts all of them. */
 async function readPackageImages(
   db: Db,
   query: PackageQuery,
-  { after, limit }: { readonly after: PackageImageCursor | undefined; readonly limit: number },
-): Promise<PackageImageRow[]> {
-  const sql = sqlText(db.engine)
-  const where = whereText(sql, query)
-  const rest = after === undefined ? '' : ` and (c.repo, c.digest, l.package) > (${sql.bindAll(after)})`
-  const text = `select c.repo, c.digest, l.package, p.purl, p.version ${FROM}
-    where ${where}${rest} order by c.repo, c.digest, l.package limit ${sql.bind(limit)}`
-  return runLongText<PackageImageRow>(db, text, sql)
+  page: PackageImagePage,
+): Promise<{ readonly rows: readonly PackageImageRow[]; readonly total: number }> {
+  const packages = new Map((await readPackages(db, query)).map((row) => [row.id, row]))
+  if (packages.size === 0) return { rows: [], total: 0 }
+  const source = { query, ids: [...packages.keys()] }
+  const isSmall = await isSmallScope(db, query.scope)
+  const total = await countImages(db, source, isSmall)
+  if (total === 0) return { rows: [], total }
+  const isByImage = isSmall || total >= FREQUENT_MIN
+  const keys = await readImageKeys(db, source, page, isByImage)
+  return {
+    rows: keys.map((key) => ({ ...key, ...(packages.get(Number(key.package)) as PackageRowOfQuery) })),
+    total,
+  }
 }
 
-async function countPackageImages(db: Db, query: PackageQuery): Promise<number> {
+interface ImageSource {
+  readonly query: PackageQuery
+  /** Of its packages. */
+  readonly ids: readonly number[]
+}
+
+/** Packages that a statement names; more are looked up in it. */
+const IDS_MAX = 1000
+
+/** The ids of the packages of a query, for a condition. */
+function idsSql(sql: SqlText, { query, ids }: ImageSource): string {
+  if (ids.length <= IDS_MAX) return sql.bindAll(ids)
+  return `select p.id from packages as p where p.root = ${sql.bind(rootOf(query.scope))} and ${packageConditions(query)(sql)}`
+}
+
+/** The images `c` of a scope with packages, as pairs `l`. `isByImage`: which table is read first. */
+function fromSql(sql: SqlText, source: ImageSource, isByImage: boolean): string {
+  const { scope } = source.query
+  const { from, to } = subtreeRange(scope)
+  const root = rootOf(scope)
+  const ofPackages = () =>
+    `l.root = ${sql.bind(root)} and l.package in (${idsSql(sql, source)}) and l.contents = c.id`
+  const inScope = () =>
+    `c.root = ${sql.bind(root)} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
+  return isByImage
+    ? `from manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', ofPackages())} where ${inScope()}`
+    : `from manifest_packages as l cross join manifest_contents as c where ${ofPackages()} and ${inScope()}`
+}
+
+async function countImages(db: Db, source: ImageSource, isSmall: boolean): Promise<number> {
   const sql = sqlText(db.engine)
-  const text = `select count(*) as n ${FROM} where ${whereText(sql, query)}`
-  const [row] = await runLongText<{ n: number }>(db, text, sql)
+  const { scope } = source.query
+  const root = rootOf(scope)
+  // All pairs are of images of the organization.
+  const from =
+    scope === root && !isSmall
+      ? `from manifest_packages where root = ${sql.bind(root)} and package in (${idsSql(sql, source)})`
+      : fromSql(sql, source, isSmall)
+  const [row] = await runCachedText<{ readonly n: number }>(db, `select count(*) as n ${from}`, sql, {
+    long: true,
+  })
   return Number(row?.n ?? 0)
+}
+
+function readImageKeys(
+  db: Db,
+  source: ImageSource,
+  { after, limit }: PackageImagePage,
+  isByImage: boolean,
+): Promise<Pick<PackageImageRow, 'repo' | 'digest' | 'package'>[]> {
+  const sql = sqlText(db.engine)
+  const from = fromSql(sql, source, isByImage)
+  // The first condition is a range of the index.
+  const rest =
+    after === undefined
+      ? ''
+      : ` and (c.repo, c.digest) >= (${sql.bindAll(after.slice(0, 2))}) and (c.repo, c.digest, l.package) > (${sql.bindAll(after)})`
+  const text = `select c.repo, c.digest, l.package ${from}${rest} order by c.repo, c.digest, l.package limit ${sql.bind(limit)}`
+  return runLongText(db, text, sql)
 }

@@ -7,6 +7,7 @@ import {
 import { create } from '@bufbuild/protobuf'
 import { enumNames, severityOf } from '../../advisories/vulnerability-filters.ts'
 import type { PackageFindingRow, PackageRow, VulnerabilityFactsRow } from '../../storage/schema/tables.ts'
+import type { SqlText } from '../../storage/sql-text.ts'
 import { EPSS_PARTS } from '../storage/catalog-facts.ts'
 
 /** Maps rows of findings to messages, and values of filters to those of rows. */
@@ -27,6 +28,12 @@ const columns: readonly string[] = [
 const ofOthers = ['p.purl', 'p.version', 'x.epss', 'x.percentile', 'x.exploitation']
 
 export const findingColumns = [...columns, ...ofOthers].join(', ')
+
+/** Joins what catalogs state about the vulnerability of `f`, of which there are few. */
+export function catalogLookUp(sql: SqlText): string {
+  const condition = 'x.root = f.root and x.vulnerability = f.vulnerability'
+  return sql.rules.lookUp('vulnerability_facts', 'x', condition, { left: true })
+}
 
 /** Joins what catalogs state about the vulnerability of `f`. */
 export const catalogJoin =

@@ -32,8 +32,7 @@ import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
 import { areCatalogsPending, type Catalog, readCatalogs } from '../storage/catalog-facts.ts'
 import {
-  affecting,
-  countFindings,
+  countFindingTotals,
   cursorOf,
   type FindingCursor,
   type FindingOrder,
@@ -41,10 +40,11 @@ import {
   type ImageContentsIds,
   readAdvisoriesTime,
   readCoverage,
+  readFindingPage,
+  readFindingSource,
   readFindings,
   readImageContents,
   toContentsIds,
-  totalOf,
 } from '../storage/image-findings.ts'
 import { compareFindings } from './compare-findings.ts'
 import { stateNames, toFinding, toFindingCount } from './finding-messages.ts'
@@ -89,16 +89,17 @@ export function findingsService(
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
-      const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
-      const catalogs = await readCatalogs(db, root)
-      const isPending = await areCatalogsPending(db, root)
+      const [{ coverage, unmatched }, catalogs, isPending, source] = await Promise.all([
+        readCoverage(db, root, contents.ids),
+        readCatalogs(db, root),
+        areCatalogsPending(db, root),
+        readFindingSource(db, root, contents.ids),
+      ])
       requireCatalog(repo, catalogs, 'known_exploited', isExploited ? 'kev' : undefined)
       requireCatalog(repo, catalogs, 'min_epss', minEpss === undefined ? undefined : 'epss')
-      const [rows, counts, matching, exploited, advisoriesMs] = await Promise.all([
-        readFindings(db, root, contents.ids, filters, { order, after, size: size + 1 }),
-        countFindings(db, root, contents.ids, {}),
-        countFindings(db, root, contents.ids, filters),
-        countFindings(db, root, contents.ids, { isExploited: true }),
+      const [rows, { counts, matching, exploited }, advisoriesMs] = await Promise.all([
+        readFindingPage(db, root, source, filters, { order, after, size: size + 1 }),
+        countFindingTotals(db, root, source, filters),
         readAdvisoriesTime(db, root),
       ])
       const page = rows.slice(0, size)
@@ -109,8 +110,8 @@ export function findingsService(
           rows.length <= size || last === undefined
             ? ''
             : pageTokens.issue({ after: cursorOf(last, order), skip: 0, skipped: 0 }, listKey),
-        totalCount: totalOf(matching),
-        knownExploitedCount: totalOf(affecting(exploited)),
+        totalCount: BigInt(matching),
+        knownExploitedCount: BigInt(exploited),
         counts: counts.map(toFindingCount),
         coverage: coverage.map(({ ecosystem, packages, isCovered }) => ({
           ecosystem,

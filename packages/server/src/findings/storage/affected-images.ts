@@ -1,8 +1,9 @@
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
+import { isSmallScope } from '../../contents/storing/small-scope.ts'
 import type { Db } from '../../storage/db.ts'
-import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
-import { catalogJoin, type FindingRow, findingColumns } from '../services/finding-messages.ts'
+import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { catalogLookUp, type FindingRow, findingColumns } from '../services/finding-messages.ts'
 import { idsOf } from '../vulnerability-ids.ts'
 
 /** Finds the images with a vulnerability: by its packages, then by the images that contain them. */
@@ -28,8 +29,8 @@ export interface AffectedImagesQuery {
 
 /** Findings that one statement reads. */
 const FINDINGS_PAGE = 200
-/** A scope with at most this number of images is read image by image: most images of a common package may be outside of it. */
-const SMALL_SCOPE_MAX = 2000
+/** Findings whose images one statement reads: most often those of the first ones fill the page. */
+const FINDINGS_WITH_IMAGES = { first: 1, growth: 4, max: 64 }
 
 /** Reads images in the order of the cursor. Each finding is a range of an index, so a page costs the same for any number of images. */
 export async function readAffectedImages(
@@ -37,19 +38,25 @@ export async function readAffectedImages(
   query: AffectedImagesQuery,
 ): Promise<readonly AffectedImageRow[]> {
   const { after, size } = query
-  const options = {
-    isSmall: await isSmallScope(db, query.scope),
-    hasStatements: await hasStatementsIn(db, rootOf(query.scope)),
-  }
+  const [isSmall, hasStatements, found] = await Promise.all([
+    isSmallScope(db, query.scope),
+    hasStatementsIn(db, rootOf(query.scope)),
+    readFindingsOf(db, query, '>=', after),
+  ])
+  const options = { isSmall, hasStatements }
   const images: AffectedImageRow[] = []
-  let page = await readFindingsOf(db, query, '>=', after)
+  let page = found
+  const { growth, max } = FINDINGS_WITH_IMAGES
+  let count = FINDINGS_WITH_IMAGES.first
   for (;;) {
-    for (const finding of page) {
-      const isFirst =
-        after !== undefined && Number(finding.package) === after[0] && finding.vulnerability === after[1]
-      const rest = { afterContents: isFirst ? after[2] : -1, size: size - images.length }
-      images.push(...(await readImagesOf(db, query, finding, { ...options, ...rest })))
-      if (images.length >= size) return images
+    for (let at = 0; at < page.length; at += count, count = Math.min(count * growth, max)) {
+      const ranges = page.slice(at, at + count).map((finding) => {
+        const isFirst =
+          after !== undefined && Number(finding.package) === after[0] && finding.vulnerability === after[1]
+        return { finding, afterContents: isFirst ? after[2] : -1 }
+      })
+      images.push(...(await readImagesOf(db, query, ranges, { ...options, size: size - images.length })))
+      if (images.length >= size) return images.slice(0, size)
     }
     const last = page.at(-1)
     if (last === undefined || page.length < FINDINGS_PAGE) return images
@@ -67,33 +74,72 @@ function readFindingsOf(
   const root = rootOf(scope)
   const sql = sqlText(db.engine)
   const text = `select ${findingColumns}
-    from vulnerability_ids as v cross join package_findings as f cross join packages as p
-    ${catalogJoin}
-    where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
-      and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability
-      and p.root = ${sql.bind(root)} and p.id = f.package
-      ${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
-    order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}`
+    from (select f.* from vulnerability_ids as v cross join package_findings as f
+      where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
+        and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability
+        ${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
+      order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}) as f
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = f.package`)}
+    ${catalogLookUp(sql)}
+    order by f.package, f.vulnerability`
   return runText<FindingRow>(db, text, sql)
 }
 
 interface ImagesOptions {
   readonly isSmall: boolean
   readonly hasStatements: boolean
-  readonly afterContents: number
   readonly size: number
 }
 
+/** The images of a finding after one. */
+interface ImageRange {
+  readonly finding: FindingRow
+  readonly afterContents: number
+}
+
+type ImageRow = Pick<AffectedImageRow, 'contents' | 'repo' | 'digest'> & {
+  readonly at: number
+  readonly state?: string | null
+  readonly justification?: string | null
+}
+
+/** Reads the images of some findings in one statement, at most `size` of each, in the order of the cursor. */
 async function readImagesOf(
   db: Db,
-  { scope, states }: AffectedImagesQuery,
-  finding: FindingRow,
-  { isSmall, hasStatements, afterContents, size }: ImagesOptions,
+  query: AffectedImagesQuery,
+  ranges: readonly ImageRange[],
+  options: ImagesOptions,
 ): Promise<AffectedImageRow[]> {
-  if (!hasStatements && states.length > 0 && !states.includes(finding.state)) return []
+  const { states } = query
+  const { hasStatements } = options
+  const wanted = ranges.filter(
+    ({ finding }) => hasStatements || states.length === 0 || states.includes(finding.state),
+  )
+  if (wanted.length === 0) return []
+  const sql = sqlText(db.engine)
+  const parts = wanted.map(
+    (range, at) => `select * from (${imagesText(sql, query, range, at, options)}) as part${at}`,
+  )
+  const rows = await runLongText<ImageRow>(db, parts.join(' union all '), sql)
+  return rows
+    .map((row) => ({ ...row, at: Number(row.at), contents: Number(row.contents) }))
+    .sort((a, b) => a.at - b.at || a.contents - b.contents)
+    .map(({ at, contents, repo, digest, state, justification }) => ({
+      ...(wanted[at] as ImageRange).finding,
+      ...{ contents, repo, digest },
+      ...(typeof state === 'string' && { state, justification: justification ?? '' }),
+    }))
+}
+
+function imagesText(
+  sql: SqlText,
+  { scope, states }: AffectedImagesQuery,
+  { finding, afterContents }: ImageRange,
+  at: number,
+  { isSmall, hasStatements, size }: ImagesOptions,
+): string {
   const root = rootOf(scope)
   const range = subtreeRange(scope)
-  const sql = sqlText(db.engine)
   const bind = (value: string | number) => sql.bind(value)
   const stated = (column: string) =>
     `(select min(s.${column}) from image_statements as s where s.root = ${bind(root)} and s.contents = l.contents
@@ -101,34 +147,16 @@ async function readImagesOf(
   const columns = hasStatements
     ? `, ${stated('state')} as state, ${stated('justification')} as justification`
     : ''
-  const [first, second] = ['manifest_contents as c', 'manifest_packages as l'].sort((a) =>
-    a.startsWith('manifest_contents') === isSmall ? -1 : 1,
-  )
-  const text = `select l.contents, c.repo, c.digest${columns} from ${first} cross join ${second}
-    where l.root = ${bind(root)} and l.package = ${bind(Number(finding.package))} and l.contents > ${bind(afterContents)}
-      and c.root = ${bind(root)} and c.id = l.contents and c.repo >= ${bind(range.from)} and c.repo < ${bind(range.to)}
+  const inScope = () =>
+    `c.root = ${bind(root)} and c.repo >= ${bind(range.from)} and c.repo < ${bind(range.to)}`
+  const ofPackage = () =>
+    `l.root = ${bind(root)} and l.package = ${bind(Number(finding.package))} and l.contents > ${bind(afterContents)}`
+  const from = isSmall
+    ? `manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', `${ofPackage()} and l.contents = c.id`)} where ${inScope()}`
+    : `manifest_packages as l ${sql.rules.lookUp('manifest_contents', 'c', `${inScope()} and c.id = l.contents`)} where ${ofPackage()}`
+  return `select ${at} as at, l.contents, c.repo, c.digest${columns} from ${from}
       ${hasStatements && states.length > 0 ? `and coalesce(${stated('state')}, ${bind(finding.state)}) in (${sql.bindAll(states)})` : ''}
     order by l.contents limit ${bind(size)}`
-  const rows = await runLongText<
-    Pick<AffectedImageRow, 'contents' | 'repo' | 'digest'> & {
-      readonly state?: string | null
-      readonly justification?: string | null
-    }
-  >(db, text, sql)
-  return rows.map(({ contents, repo, digest, state, justification }) => ({
-    ...finding,
-    ...{ contents, repo, digest },
-    ...(typeof state === 'string' && { state, justification: justification ?? '' }),
-  }))
-}
-
-async function isSmallScope(db: Db, scope: string): Promise<boolean> {
-  const { from, to } = subtreeRange(scope)
-  const sql = sqlText(db.engine)
-  const text = `select count(*) as n from (select 1 from manifest_contents where root = ${sql.bind(rootOf(scope))}
-    and repo >= ${sql.bind(from)} and repo < ${sql.bind(to)} limit ${SMALL_SCOPE_MAX + 1}) as counted`
-  const [row] = await runText<{ readonly n: number }>(db, text, sql)
-  return Number(row?.n ?? 0) <= SMALL_SCOPE_MAX
 }
 
 async function hasStatementsIn(db: Db, root: string): Promise<boolean> {

@@ -41,6 +41,7 @@ export async function readFindingSummary(db: Db, scope: string): Promise<Finding
         ? (sql) => packagesWithImages(sql, root)
         : (sql) =>
             `select distinct package from manifest_packages where root = ${sql.bind(root)} and contents ${contents(sql)}`,
+    hasFewPackages: false,
     hasStatements: await hasStatements(db, root, contents),
   })
   const count = async (filters: FindingFilters) => {

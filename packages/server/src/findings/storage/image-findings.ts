@@ -11,6 +11,7 @@ import { toMatchedPackage } from '../matching/candidate.ts'
 import { findingSeverities } from '../matching/match.ts'
 import {
   catalogJoin,
+  catalogLookUp,
   columnsWithStatements,
   type FindingRow,
   findingColumns,
@@ -53,6 +54,9 @@ export async function readImageContents(
   return { state: worst ?? 'none', ids: known.map(({ id }) => Number(id)) }
 }
 
+/** The id of no contents. */
+const NO_CONTENTS = -1
+
 /** A manifest whose contents are not queued yet is pending. */
 async function readContents(
   db: Db,
@@ -60,7 +64,7 @@ async function readContents(
   condition: (sql: SqlText) => string,
 ): Promise<readonly Contents[]> {
   const sql = sqlText(db.engine)
-  const text = `select coalesce(c.id, -1) as id, case when c.state is null or c.state = 'backlog' then 'pending' else c.state end as state
+  const text = `select coalesce(c.id, ${NO_CONTENTS}) as id, case when c.state is null or c.state = 'backlog' then 'pending' else c.state end as state
     from manifests m left join manifest_contents c on c.root = m.root and c.repo = m.repo and c.digest = m.digest
     where m.root = ${sql.bind(rootOf(repo))} and m.repo = ${sql.bind(repo)} and ${condition(sql)}`
   return runText<Contents>(db, text, sql)
@@ -136,15 +140,31 @@ export async function readFindings(
   root: string,
   ids: readonly number[],
   filters: FindingFilters,
-  { order = 'vulnerability', after, size }: FindingPage,
+  page: FindingPage,
 ): Promise<FindingRow[]> {
   if (ids.length === 0) return []
+  return readFindingPage(db, root, await readFindingSource(db, root, ids), filters, page)
+}
+
+/** Reads a page: findings are sorted by their keys, and only those of the page are read with their package and catalogs. */
+export function readFindingPage(
+  db: Db,
+  root: string,
+  source: FindingSource,
+  filters: FindingFilters,
+  { order = 'vulnerability', after, size }: FindingPage,
+): Promise<FindingRow[]> | FindingRow[] {
   const sql = sqlText(db.engine)
-  const source = await sourceOf(db, root, ids)
-  const from = fromSql(sql, root, source, filters)
   const keys = orders[order].join(', ')
+  const stated = source.hasStatements ? ', o.state, o.justification' : ''
+  const from = fromSql(sql, root, source, filters, { catalogs: keys.includes('x.') })
   const rest = after === undefined ? '' : ` and (${keys}) > (${sql.bindAll(after)})`
-  const text = `select ${source.columns} ${from}${rest} order by ${keys} limit ${sql.bind(size)}`
+  const text = `select ${source.columns}
+    from (select f.package, f.vulnerability${stated} ${from}${rest} order by ${keys} limit ${sql.bind(size)}) as o
+    ${sql.rules.lookUp('package_findings', 'f', `f.root = ${sql.bind(root)} and f.package = o.package and f.vulnerability = o.vulnerability`)}
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = o.package`)}
+    ${catalogLookUp(sql)}
+    order by ${keys}`
   return runText<FindingRow>(db, text, sql)
 }
 
@@ -163,11 +183,45 @@ export async function countFindings(
   { long = false }: { readonly long?: boolean } = {},
 ): Promise<readonly FindingCountRow[]> {
   if (ids.length === 0) return []
-  const source = await sourceOf(db, root, ids)
+  const source = await readFindingSource(db, root, ids)
   const sql = sqlText(db.engine)
   const from = fromSql(sql, root, source, filters)
   const text = countText('count(*)', source, from)
   return toCounts(await (long ? runLongText : runText)<FindingCountRow>(db, text, sql))
+}
+
+export interface FindingTotals {
+  /** All findings by state and severity. */
+  readonly counts: readonly FindingCountRow[]
+  /** Those that match the filters. */
+  readonly matching: number
+  /** Those that are known to be exploited, and not stated not to affect. */
+  readonly exploited: number
+}
+
+/** Counts the findings of a list in one statement: all, those that match, and those that are exploited. */
+export async function countFindingTotals(
+  db: Db,
+  root: string,
+  source: FindingSource,
+  filters: FindingFilters,
+): Promise<FindingTotals> {
+  const sql = sqlText(db.engine)
+  const { state } = source
+  const sum = (condition: string) => `sum(case when ${condition} then 1 else 0 end)`
+  const matching = filterConditions(sql, root, source, filters)
+  const text = `select ${state} as state, f.severity, count(*) as n, ${sum('x.exploited = 1')} as exploited
+      ${matching.length === 0 ? '' : `, ${sum(matching.join(' and '))} as matching`}
+    ${fromSql(sql, root, source, {}, { catalogs: true })} group by ${state}, f.severity order by 1, 2`
+  type Row = FindingCountRow & { readonly exploited: number; readonly matching?: number }
+  const rows = await runText<Row>(db, text, sql)
+  const total = (of: readonly Row[], count: (row: Row) => number) =>
+    of.reduce((sum, row) => sum + count(row), 0)
+  return {
+    counts: rows.map(({ state, severity, n }) => ({ state, severity, n: Number(n) })),
+    matching: total(rows, ({ n, matching = n }) => Number(matching)),
+    exploited: total(affecting(rows), ({ exploited }) => Number(exploited)),
+  }
 }
 
 export function totalOf(counts: readonly FindingCountRow[]): bigint {
@@ -175,7 +229,7 @@ export function totalOf(counts: readonly FindingCountRow[]): bigint {
 }
 
 /** Without those that an analysis states not to affect. */
-export function affecting(counts: readonly FindingCountRow[]): readonly FindingCountRow[] {
+export function affecting<R extends FindingCountRow>(counts: readonly R[]): readonly R[] {
   return counts.filter(({ state }) => state !== 'not-affected')
 }
 
@@ -185,6 +239,8 @@ export interface FindingSource {
   readonly contents: (sql: SqlText) => string
   /** The distinct packages, as a query. */
   readonly packages: (sql: SqlText) => string
+  /** Whether they are few: then their findings are looked up by them. */
+  readonly hasFewPackages: boolean
   readonly hasStatements: boolean
   /** The columns of a finding. */
   readonly columns: string
@@ -192,21 +248,33 @@ export interface FindingSource {
 }
 
 export function findingSource(
-  source: Pick<FindingSource, 'contents' | 'packages' | 'hasStatements'>,
+  source: Pick<FindingSource, 'contents' | 'packages' | 'hasFewPackages' | 'hasStatements'>,
 ): FindingSource {
   return source.hasStatements
     ? { ...source, columns: columnsWithStatements, state: stateWithStatements }
     : { ...source, columns: findingColumns, state: 'f.state' }
 }
 
-async function sourceOf(db: Db, root: string, ids: readonly number[]): Promise<FindingSource> {
-  const contents = (sql: SqlText) => `in (${sql.bindAll(ids)})`
+/** Images by the ids of their contents. */
+export async function readFindingSource(
+  db: Db,
+  root: string,
+  ids: readonly number[],
+): Promise<FindingSource> {
+  const known = ids.length === 0 ? [NO_CONTENTS] : ids
+  const contents = (sql: SqlText) => `in (${sql.bindAll(known)})`
   return findingSource({
     contents,
-    packages: (sql) =>
-      `select distinct package from manifest_packages where root = ${sql.bind(root)} and contents ${contents(sql)}`,
+    packages: (sql) => packagesOf(sql, root, known),
+    hasFewPackages: true,
     hasStatements: await hasStatements(db, root, contents),
   })
+}
+
+/** The distinct packages of images. */
+function packagesOf(sql: SqlText, root: string, ids: readonly number[]): string {
+  const distinct = ids.length > 1 ? 'distinct ' : ''
+  return `select ${distinct}package from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})`
 }
 
 /** Whether documents that are attached to images state whether they are affected. */
@@ -229,9 +297,37 @@ export function toCounts(rows: readonly FindingCountRow[]): readonly FindingCoun
   return rows.map((row) => ({ ...row, n: Number(row.n) }))
 }
 
-/** Images contain few packages: the findings are looked up by them. */
-export function fromSql(sql: SqlText, root: string, source: FindingSource, filters: FindingFilters): string {
-  const {
+interface FromOptions {
+  /** Joins what catalogs state, even if no filter uses it. */
+  readonly catalogs?: boolean
+}
+
+/** The findings `f` of packages `i`, with what catalogs state, `x`, and what is stated in the images, `o`. */
+export function fromSql(
+  sql: SqlText,
+  root: string,
+  source: FindingSource,
+  filters: FindingFilters,
+  { catalogs = false }: FromOptions = {},
+): string {
+  const { isExploited, minEpss } = filters
+  const { hasFewPackages } = source
+  const hasCatalogs = catalogs || isExploited || minEpss !== undefined
+  const isOfPackage = (bound: string) => `f.root = ${bound} and f.package = i.package`
+  const text = `from (${source.packages(sql)}) as i
+      ${hasFewPackages ? sql.rules.lookUp('package_findings', 'f', isOfPackage(sql.bind(root))) : 'cross join package_findings as f'}
+      ${hasCatalogs ? (hasFewPackages ? catalogLookUp(sql) : catalogJoin) : ''}
+      ${source.hasStatements ? statementsJoin(sql, root, source) : ''}
+      where ${hasFewPackages ? 'true' : isOfPackage(sql.bind(root))}`
+  return [text, ...filterConditions(sql, root, source, filters)].join(' and ')
+}
+
+/** Conditions on a finding `f`, and on what catalogs state about it, `x`. */
+function filterConditions(
+  sql: SqlText,
+  root: string,
+  source: FindingSource,
+  {
     states = [],
     severities = [],
     vulnerability = '',
@@ -239,14 +335,9 @@ export function fromSql(sql: SqlText, root: string, source: FindingSource, filte
     minEpss,
     minScore,
     cwes = [],
-  } = filters
-  const conditions = [
-    `from (${source.packages(sql)}) as i cross join package_findings as f cross join packages as p
-      ${catalogJoin}
-      ${source.hasStatements ? statementsJoin(sql, root, source) : ''}
-      where f.root = ${sql.bind(root)} and f.package = i.package`,
-    `p.root = ${sql.bind(root)} and p.id = i.package`,
-  ]
+  }: FindingFilters,
+): string[] {
+  const conditions: string[] = []
   if (states.length > 0) conditions.push(`${source.state} in (${sql.bindAll(states)})`)
   if (severities.length > 0) conditions.push(`f.severity in (${sql.bindAll(severities)})`)
   if (vulnerability !== '')
@@ -257,7 +348,7 @@ export function fromSql(sql: SqlText, root: string, source: FindingSource, filte
   if (minEpss !== undefined) conditions.push(`x.epss >= ${sql.bind(Math.round(minEpss * EPSS_PARTS))}`)
   if (minScore !== undefined) conditions.push(`f.score >= ${sql.bind(Math.round(minScore * 10))}`)
   if (cwes.length > 0) conditions.push(hasCweSql(sql, 'f.cwes', cwes))
-  return conditions.join(' and ')
+  return conditions
 }
 
 /**
@@ -299,23 +390,31 @@ export async function readCoverage(
   // The namespace decides only for packages of distributions.
   const namespace = `case when p.type in ('apk', 'deb', 'rpm') then p.namespace else '' end`
   const text = `select p.type, ${namespace} as namespace, p.distribution, count(*) as n, sum(case when p.matched_ms = 0 then 1 else 0 end) as unmatched
-    from (select distinct package from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})) as i
-    cross join packages as p where p.root = ${sql.bind(root)} and p.id = i.package group by p.type, ${namespace}, p.distribution`
+    from (${packagesOf(sql, root, ids)}) as i
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = i.package`)} group by p.type, ${namespace}, p.distribution`
   const rows = await runText<CountedPackages>(db, text, sql)
+  const packages = rows.map((row) => ({
+    n: Number(row.n),
+    pkg: toMatchedPackage({ ...noPackage, ...row, root }),
+  }))
+  const bases = new Set(packages.map(({ pkg }) => coverageOf(pkg)))
+  const names = new Map(
+    await Promise.all(
+      [...bases, ROLLING_APK].map(async (base) => [base, await ecosystemsOf(db, root, base)] as const),
+    ),
+  )
   const counted = new Map<string, { packages: number; isCovered: boolean }>()
-  for (const row of rows) {
-    const pkg = toMatchedPackage({ ...noPackage, ...row, root })
+  for (const { pkg, n } of packages) {
     const base = coverageOf(pkg)
     const release = pkg.distributionVersion === '' || base === pkg.type ? '' : `:${pkg.distributionVersion}`
-    const names = await ecosystemsOf(db, root, base)
     const isRolling =
       pkg.type === 'apk' &&
       ['Wolfi', 'Chainguard', 'apk'].includes(base) &&
-      (await ecosystemsOf(db, root, ROLLING_APK)).length > 0
-    const isCovered = isRolling || names.some((name) => isEcosystemOf(name, pkg))
+      names.get(ROLLING_APK)?.length !== 0
+    const isCovered = isRolling || names.get(base)?.some((name) => isEcosystemOf(name, pkg)) === true
     const known = counted.get(`${base}${release}`)
     counted.set(`${base}${release}`, {
-      packages: (known?.packages ?? 0) + Number(row.n),
+      packages: (known?.packages ?? 0) + n,
       isCovered: isCovered && (known?.isCovered ?? true),
     })
   }

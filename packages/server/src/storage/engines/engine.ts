@@ -26,6 +26,11 @@ export interface SqlRules {
   readonly lockForUpdate: string
   /** An expression that is true if a text contains another one. */
   contains(text: string, part: string): string
+  /**
+   * Ends a FROM clause: joins the rows of a table that fulfil a condition on the rows before it, by looking them up for each of those. For
+   * few rows: a planner that takes them for many reads the whole table. `left`: rows without one stay.
+   */
+  lookUp(table: string, alias: string, condition: string, options?: { readonly left?: boolean }): string
   /** A FROM clause with a row for each element of a JSON array of texts, as `alias.value`. */
   jsonTexts(array: string, alias: string): string
   /** The text at an index, which may be an expression, of a JSON array of texts; null beyond its end. */

@@ -50,6 +50,8 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   advisory_scores: none,
   cve_blocks: none,
   vulnerability_records: none,
+  record_segments: none,
+  record_blocks: none,
   advisory_feeds: none,
   identity_metadata: none,
   // Names where to look for bindings, which are written with it.

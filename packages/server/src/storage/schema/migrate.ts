@@ -34,6 +34,7 @@ import * as cveFacts from '../migrations/0035-cve-facts.ts'
 import * as findingSummaryHistory from '../migrations/0036-finding-summary-history.ts'
 import * as identityOrganizations from '../migrations/0037-identity-organizations.ts'
 import * as supportEnd from '../migrations/0038-support-end.ts'
+import * as recordIndex from '../migrations/0039-record-index.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -69,6 +70,7 @@ export const migrations = {
   '0036-finding-summary-history': findingSummaryHistory,
   '0037-identity-organizations': identityOrganizations,
   '0038-support-end': supportEnd,
+  '0039-record-index': recordIndex,
 }
 
 /**

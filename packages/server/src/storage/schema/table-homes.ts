@@ -56,6 +56,8 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   advisory_scores: byRoot,
   cve_blocks: byRoot,
   vulnerability_records: byRoot,
+  record_segments: byRoot,
+  record_blocks: byRoot,
   advisory_feeds: byRoot,
   advisory_packages: byRoot,
   identity_metadata: byRoot,

@@ -42,6 +42,8 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   advisory_scores: ownedByGroup('parent'),
   cve_blocks: ownedByGroup('parent'),
   vulnerability_records: ownedByGroup('parent'),
+  record_segments: ownedByGroup('parent'),
+  record_blocks: ownedByGroup('parent'),
   tag_digests: { ownerTable: 'tags', column: 'uid' },
   repo_readmes: ownedByRepo('uid'),
   deployments: ownedByRepo('uid'),

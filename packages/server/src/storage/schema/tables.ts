@@ -529,6 +529,34 @@ export interface VulnerabilityRecordRow {
   text: string
   /** All texts that a search finds, in lower case. */
   search: string
+  /** The segment of the index that has it; not positive: none yet. */
+  segment: number
+}
+
+/** A segment of the index of the words of records. */
+export interface RecordSegmentRow {
+  root: string
+  /** The group. */
+  parent: string
+  segment: number
+  /** Records, with those that were deleted since. */
+  records: number
+  /** Keys of records that were deleted since, separated by spaces. */
+  gaps: string
+}
+
+/** Words of the records of a segment. */
+export interface RecordBlockRow {
+  root: string
+  /** The group. */
+  parent: string
+  segment: number
+  /** -1: what lists filter and sort by. */
+  block: number
+  /** In the order of their bytes, separated by newlines. */
+  words: string
+  /** Positions of the records with each word. */
+  postings: Uint8Array
 }
 
 /** What a catalog states about CVEs with neighbouring numbers. */
@@ -1232,6 +1260,8 @@ export interface Tables {
   advisory_scores: AdvisoryScoreRow
   cve_blocks: CveBlockRow
   vulnerability_records: VulnerabilityRecordRow
+  record_segments: RecordSegmentRow
+  record_blocks: RecordBlockRow
   advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
   identity_organizations: IdentityOrganizationRow

@@ -85,14 +85,15 @@ function checkTagUids(repo: string, uids: readonly string[]): (FieldViolation | 
   )
 }
 
-function readTags({ kysely }: Db, repo: string, uids: readonly string[]): Promise<TagRow[]> {
-  return kysely
+async function readTags({ kysely }: Db, repo: string, uids: readonly string[]): Promise<TagRow[]> {
+  const rows = await kysely
     .selectFrom('tags')
     .selectAll()
     .where('root', '=', rootOf(repo))
     .where('uid', 'in', [...new Set(uids)])
-    .orderBy('name')
     .execute()
+  // SQLite would read all tags of the organization in the order of their names.
+  return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Returns the manifests of a repo that only these tags point to. */

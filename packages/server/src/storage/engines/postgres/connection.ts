@@ -444,6 +444,8 @@ function boundsSql(verb: 'set' | 'set local', { statementMs, lockMs, idleMs }: S
     `statement_timeout = ${statementMs}`,
     `lock_timeout = ${lockMs}`,
     `idle_in_transaction_session_timeout = ${idleMs}`,
+    // To compile a statement takes longer than to run one of a request, and costs are often estimated too high.
+    'jit = off',
   ]
     .map((setting) => `${verb} ${setting}`)
     .join('; ')

@@ -9,6 +9,9 @@ export const postgresSql: SqlRules = {
   lockForShareSkipping: ' for key share skip locked',
   lockForUpdate: ' for update',
   contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  // The planner does not move the parts of a subquery with an offset.
+  lookUp: (table, alias, condition, { left = false } = {}) =>
+    `${left ? 'left' : 'cross'} join lateral (select * from ${table} as ${alias} where ${condition} offset 0) as ${alias}${left ? ' on true' : ''}`,
   jsonTexts: (array, alias) => `jsonb_array_elements_text(${array}::jsonb) as ${alias} (value)`,
   jsonTextAt: (array, index) => `(${array}::jsonb ->> ${index})`,
   jsonArrays: (array, alias) => ({

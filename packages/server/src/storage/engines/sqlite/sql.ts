@@ -12,6 +12,8 @@ export const sqliteSql: SqlRules = {
   lockForShareSkipping: '',
   lockForUpdate: '',
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
+  lookUp: (table, alias, condition, { left = false } = {}) =>
+    `${left ? 'left' : 'cross'} join ${table} as ${alias} on ${condition}`,
   jsonTexts: (array, alias) => `json_each(${array}) as ${alias}`,
   jsonTextAt: (array, index) => `(${array} ->> ${index})`,
   jsonArrays: (array, alias) => ({
