@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { findingsJob } from '@berth/server/findings/finding-job.ts'
+import { acquireJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { pack } from 'tar-stream'
 import { type Api, type ApiFixture, newName } from '../api/api-fixture.ts'
 import { layeredImage } from '../registry/layered-image.ts'
 import { createRegistryFixture } from '../registry/registry.ts'
+import type { TestBerth } from '../server/test-berth.ts'
 
 /** Images with packages, and the advisories that concern them. */
 
@@ -80,6 +83,20 @@ export async function until<T>(
     const value = await read()
     if (isDone(value)) return value
     assert.ok(Date.now() < end, `not in ${UNTIL_MS_MAX} ms: ${JSON.stringify(value)}`)
+  }
+}
+
+/** Does some work while packages and advisories are not matched, as on a node that is busy. */
+export async function withoutMatching<T>({ berth }: TestBerth, work: () => Promise<T>): Promise<T> {
+  const { db, clock } = berth.installation.store
+  const lease = await until(
+    () => acquireJob({ db, clock, onError: (error) => assert.fail(String(error)) }, findingsJob),
+    (held) => held !== undefined,
+  )
+  try {
+    return await work()
+  } finally {
+    await lease?.release()
   }
 }
 

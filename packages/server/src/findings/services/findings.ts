@@ -7,6 +7,7 @@ import {
   ImageReportSchema,
   ListAffectedImagesResponseSchema,
   ListImageFindingsResponseSchema,
+  type PendingWork,
   ReportFormat,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
@@ -30,7 +31,7 @@ import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
-import { areCatalogsPending, type Catalog, readCatalogs } from '../storage/catalog-facts.ts'
+import { type Catalog, readCatalogs } from '../storage/catalog-facts.ts'
 import {
   affecting,
   countFindings,
@@ -46,6 +47,7 @@ import {
   toContentsIds,
   totalOf,
 } from '../storage/image-findings.ts'
+import { isMatchingPending, readPendingWork, requireMatched } from '../storage/pending-work.ts'
 import { compareFindings } from './compare-findings.ts'
 import { stateNames, toFinding, toFindingCount } from './finding-messages.ts'
 
@@ -89,9 +91,9 @@ export function findingsService(
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
-      const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
+      const pending = await readPendingWork(db, root, contents)
+      const coverage = await readCoverage(db, root, contents.ids)
       const catalogs = await readCatalogs(db, root)
-      const isPending = await areCatalogsPending(db, root)
       requireCatalog(repo, catalogs, 'known_exploited', isExploited ? 'kev' : undefined)
       requireCatalog(repo, catalogs, 'min_epss', minEpss === undefined ? undefined : 'epss')
       const [rows, counts, matching, exploited, advisoriesMs] = await Promise.all([
@@ -119,7 +121,10 @@ export function findingsService(
         })),
         digest,
         contentsState: contents.state,
-        matched: contents.state === 'read' && unmatched === 0 && !isPending,
+        contentsReason: contents.state === 'failed' ? contents.reason : '',
+        problemCount: BigInt(contents.problems),
+        matched: contents.state === 'read' && pending.length === 0,
+        pending: [...pending],
         ...(advisoriesMs > 0 && { advisoriesTime: timestampOf(advisoriesMs) }),
         catalogs: catalogs.map(({ format, publishedMs }) => ({
           format,
@@ -134,7 +139,10 @@ export function findingsService(
       await requireRepo(db, repo)
       const before = await readAll(db, repo, baseDigest)
       const after = await readAll(db, repo, digest)
-      return create(ImageFindingsDifferenceSchema, compareFindings(before, after))
+      return create(ImageFindingsDifferenceSchema, {
+        ...compareFindings(before.findings, after.findings),
+        pending: [...new Set([...before.pending, ...after.pending])].sort((a, b) => a - b),
+      })
     },
 
     async getImageReport({ reference, platform, format }, call) {
@@ -166,6 +174,7 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
       const listKey = JSON.stringify([...callerBinding(call), scope, vulnerability, states])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as AffectedImageCursor | undefined
       const size = effectivePageSize(pageSize)
+      const isPending = await isMatchingPending(db, rootOf(scope))
       const rows = await readAffectedImages(db, { scope, vulnerability, states, after, size: size + 1 })
       const page = rows.slice(0, size)
       const tagsOf = await readImageTags(db, rootOf(scope), page)
@@ -188,6 +197,7 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
           rows.length <= size || end === undefined
             ? ''
             : pageTokens.issue({ after: end, skip: 0, skipped: 0 }, listKey),
+        matched: !isPending,
       })
     },
   })
@@ -235,12 +245,19 @@ async function requireContents(db: Db, repo: string, digest: string): Promise<Im
 }
 
 /** Returns all findings of an image. */
-async function readAll(db: Db, repo: string, digest: string): Promise<readonly Finding[]> {
+async function readAll(
+  db: Db,
+  repo: string,
+  digest: string,
+): Promise<{ readonly findings: readonly Finding[]; readonly pending: readonly PendingWork[] }> {
   const { findingsComparedMax: max } = limits
-  const { ids, state } = await requireContents(db, repo, digest)
+  const contents = await requireContents(db, repo, digest)
+  const { ids, state } = contents
   // Without its packages, an image would look as if all vulnerabilities of the other were fixed in it.
-  if (state !== 'read') throw contentsUnknown({ repo, digest, state })
+  if (state !== 'read') throw contentsUnknown({ repo, digest, ...contents })
+  const pending = await readPendingWork(db, rootOf(repo), contents)
+  requireMatched(pending, repo, digest)
   const rows = await readFindings(db, rootOf(repo), ids, {}, { size: max + 1 })
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
-  return rows.map(toFinding)
+  return { findings: rows.map(toFinding), pending }
 }
