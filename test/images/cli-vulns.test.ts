@@ -302,4 +302,26 @@ describe('vulnerabilities on the command line', () => {
     const [{ message }] = sarif.runs[0].invocations[0].toolExecutionNotifications
     assert.match(message.text, /^The image could not be read, because .*invalid tar header/)
   })
+
+  test('diff --vulns prints which vulnerabilities another image has', async () => {
+    for (const tag of ['1.0.0', '2.0.0']) await cli.ok(['images', 'vulns', `acme/app:${tag}`, '--wait'])
+    const diff = (from: string, to: string, ...more: string[]) =>
+      cli.run(['images', 'diff', from, to, '--vulns', ...more])
+    const fixed = await diff('acme/app:1.0.0', 'acme/app:2.0.0', '--wait')
+    assert.equal(fixed.code, 0, fixed.stderr)
+    assert.match(
+      fixed.stdout,
+      /removed +CVE-2024-0001 +critical +pkg:npm\/left-pad@1\.0\.0 +affected +2\.0\.0/,
+    )
+    const { items } = JSON.parse((await diff('acme/app:2.0.0', 'acme/app:1.0.0', '-o', 'json')).stdout)
+    assert.deepEqual(
+      items.map(({ change, id, fixedVersion }: Json) => [change, id, fixedVersion]),
+      [['added', 'CVE-2024-0001', '2.0.0']],
+    )
+    const same = await diff('acme/app:1.0.0', 'acme/app:1.0.0')
+    assert.match(same.stderr + same.stdout, /both images have the same vulnerabilities/)
+    const other = await diff('acme/app:1.0.0', 'acme/late:v1')
+    assert.equal(other.code, 2)
+    assert.match(other.stderr, /--vulns compares images of one repo/)
+  })
 })
