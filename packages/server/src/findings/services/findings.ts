@@ -124,7 +124,7 @@ export function findingsService(
         contentsReason: contents.state === 'failed' ? contents.reason : '',
         problemCount: BigInt(contents.problems),
         matched: contents.state === 'read' && pending.length === 0,
-        pending: [...pending],
+        pending: contents.state === 'failed' ? [] : [...pending],
         ...(advisoriesMs > 0 && { advisoriesTime: timestampOf(advisoriesMs) }),
         catalogs: catalogs.map(({ format, publishedMs }) => ({
           format,

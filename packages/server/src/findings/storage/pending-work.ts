@@ -14,7 +14,7 @@ type Images = Pick<ImageContentsIds, 'state' | 'ids'>
 
 /** What is queued and may change the findings of images. Read it before the findings: what is done by then is in every later read. */
 
-/** Returns the work that images wait for; none if they could not be read, which no work changes. */
+/** Returns the work that images wait for, in the order in which it is done. */
 export async function readPendingWork(
   db: Db,
   root: string,
