@@ -108,12 +108,13 @@ const findingsOfImages: fc.Arbitrary<WrittenFinding[]> = fc
     ),
   )
 
-const reportOf = (findings: readonly WrittenFinding[]): WrittenReport => ({
+const reportOf = (findings: readonly WrittenFinding[], isCurrent = true): WrittenReport => ({
   image,
   contents: { distribution: undefined, packages, problems: [] },
   findings,
   databaseBuilt: new Date('2026-03-01T00:00:00Z'),
   uncovered: [{ ecosystem: 'PyPI', packages: 3 }],
+  isCurrent,
 })
 
 const severityNames = {
@@ -262,6 +263,17 @@ test('code scanning gets a score of the same severity, a file with a line, and s
     { kind: 'external', status: 'accepted', justification: 'not reachable' },
   ])
   assert.deepEqual(suppressed.partialFingerprints, partialFingerprints)
+})
+
+test('both formats state that advisories have changed since', () => {
+  const sarif = (isCurrent: boolean) =>
+    JSON.parse(writeSarif(reportOf([finding], isCurrent))).runs[0].invocations[0].toolExecutionNotifications
+  assert.equal(sarif(true).length, 1)
+  assert.match(sarif(false)[1].message.text, /^Advisories have changed and are not matched/)
+  const cyclonedx = (isCurrent: boolean) =>
+    JSON.parse(writeCycloneDxReport(reportOf([finding], isCurrent))).metadata.properties
+  assert.equal(cyclonedx(true).length, 2)
+  assert.deepEqual(cyclonedx(false)[2], { name: 'berth:advisories:outdated', value: 'true' })
 })
 
 test('both formats state weaknesses and what is known of the exploitation', () => {

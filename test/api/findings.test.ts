@@ -152,9 +152,36 @@ onEveryDatabase(
       assert.equal((await policies.request('PUT', `bindings/${severity.id}`, grace)).status, 200)
       assert.equal(await outcome('affected'), '')
       assert.equal((await policies.request('DELETE', `bindings/${severity.id}`)).status, 200)
-      const licenses = await policies.bind(root, 'licenses', { denied: ['MIT'] })
-      assert.match(await outcome('fixed'), /it has packages under MIT/)
-      assert.equal((await policies.request('DELETE', `bindings/${licenses.id}`)).status, 200)
+      // A vulnerability without a fix, found today, in a package of its own.
+      await importAll(
+        osv('CVE-2024-0012', 'npm', 'unfixed', '', {
+          severity: [{ type: 'CVSS_V3', score: CRITICAL }],
+          affected: [
+            {
+              package: { ecosystem: 'npm', name: 'unfixed' },
+              ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }] }],
+            },
+          ],
+        }),
+      )
+      await pushImage(owner, name, await imageWith({ libssl3: '3.1.4-r5' }, { unfixed: '1.0.0' }), 'unfixed')
+      await matched(repo, 'tag=unfixed')
+      const parameters = [
+        ['highest-severity', { severity: 'high' }, 'unfixed', /CVE-2024-0012 \(critical\)/],
+        ['highest-severity', { severity: 'high', waive_unfixed_after_days: 30 }, 'unfixed', /CVE-2024-0012/],
+        ['highest-severity', { severity: 'high', waive_unfixed_after_days: -1 }, 'unfixed', /^$/],
+        ['highest-severity', { severity: 'high', waive_unfixed_after_days: -1 }, 'affected', /CVE-2024-0011/],
+        ['licenses', { denied: ['MIT'] }, 'fixed', /it has packages under MIT/],
+        ['licenses', { denied: ['GPL-*'] }, 'fixed', /^$/],
+        ['licenses', { allowed: ['Apache-*'] }, 'fixed', /it has packages under MIT/],
+        ['licenses', { allowed: ['mit', 'Apache-*'] }, 'fixed', /^$/],
+        ['end-of-life', { warning_days: 36_500 }, 'fixed', /the end of life of alpine:3.19/],
+      ] as const
+      for (const [policy, values, tag, expected] of parameters) {
+        const { id } = await policies.bind(root, policy, values)
+        assert.match(await outcome(tag), expected, `${policy} ${JSON.stringify(values)}`)
+        assert.equal((await policies.request('DELETE', `bindings/${id}`)).status, 200)
+      }
       await policies.bind(root, 'contents-known')
       assert.equal(await outcome('npm'), '')
     })

@@ -8,8 +8,8 @@ import { createOrganization } from '../support/api/tenant.ts'
 import { type CommandLine, commandLine } from '../support/cli/command-line.ts'
 import { sbomProblems } from '../support/contents/sbom-schemas.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Json } from '../support/findings/image-findings.ts'
-import { attach, imageOfFiles } from '../support/images/readable-image.ts'
+import { type Json, withoutMatching } from '../support/findings/image-findings.ts'
+import { attach, imageOfFiles, imageOfLayers } from '../support/images/readable-image.ts'
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { cleanups } from '../support/server/process.ts'
@@ -83,7 +83,7 @@ describe('vulnerabilities on the command line', () => {
       justification: '',
     })
     assert.match(advisory, /^[0-9a-f]{40}\//)
-    assert.match(finished.stderr, /not covered: 1 packages of PyPI, no advisories are imported/)
+    assert.match(finished.stderr, /not covered: 1 package of PyPI, the organization has no advisories of it/)
     assert.match(finished.stderr, /advisories as of 20/)
   })
 
@@ -91,7 +91,7 @@ describe('vulnerabilities on the command line', () => {
     const failed = await cli.run(['images', 'vulns', 'acme/app:1.0.0', '--wait', '--fail-on', 'high'])
     assert.equal(failed.code, 1, failed.stderr)
     assert.match(failed.stdout, /CVE-2024-0001 +critical +pkg:npm\/left-pad@1\.0\.0 +affected +2\.0\.0/)
-    assert.match(failed.stderr, /1 findings of severity high or higher/)
+    assert.match(failed.stderr, /1 finding of severity high or higher/)
     const passed = await cli.run(['images', 'vulns', 'acme/app:2.0.0', '--wait', '--fail-on', 'low'])
     assert.equal(passed.code, 0, passed.stderr)
   })
@@ -247,5 +247,82 @@ describe('vulnerabilities on the command line', () => {
     const absent = await cli.run(['images', 'reports', 'acme/scanned:v1', '--scanner', 'grype'])
     assert.equal(absent.code, 1)
     assert.match(absent.stderr, /no report of grype is attached/)
+  })
+
+  test('--wait and --fail-on cover advisories that were imported just now', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'berth-test-')), 'CVE-2024-0007.json')
+    const affected = [{ package: { ecosystem: 'npm', name: 'late' }, versions: ['1.0.0'] }]
+    const modified = '2024-01-02T00:00:00Z'
+    writeFileSync(file, JSON.stringify({ id: 'CVE-2024-0007', modified, affected }))
+    const image = await imageOfFiles([
+      { 'app/node_modules/late/package.json': JSON.stringify({ name: 'late', version: '1.0.0' }) },
+    ])
+    await pushImage(ociClient(berth, await bearerOf(berth, berth.owner)), 'acme/late', image, 'v1')
+    const vulns = (...more: string[]) => cli.run(['images', 'vulns', 'acme/late:v1', ...more])
+    assert.equal((await vulns('--wait', '--fail-on', 'low')).code, 0)
+    const { waiting } = await withoutMatching(berth, async () => {
+      await cli.ok(['advisories', 'import', file, '--parent', 'acme'])
+      const undecided = await vulns('--fail-on', 'low')
+      assert.equal(undecided.code, 1)
+      assert.match(
+        undecided.stderr,
+        /--fail-on cannot be decided: advisories about packages of the image have changed .*; add --wait/,
+      )
+      const listed = await vulns()
+      assert.equal(listed.code, 0, listed.stderr)
+      assert.match(
+        listed.stderr,
+        /have changed and are not matched yet: the list may change; wait with --wait/,
+      )
+      const affected = await cli.run(['advisories', 'affected', 'CVE-2024-0007', '--parent', 'acme'])
+      assert.match(affected.stderr, /not matched with the current advisories yet: there may be more images/)
+      return { waiting: vulns('--wait', '--fail-on', 'low', '--filter', 'id=CVE-2024-0007') }
+    })
+    const found = await waiting
+    // Its severity is unknown.
+    assert.equal(found.code, 0, found.stderr)
+    assert.match(found.stdout, /CVE-2024-0007 +unknown +pkg:npm\/late@1\.0\.0 +affected/)
+  })
+
+  test('an image that could not be read does not pass, and says so', async () => {
+    const unreadable = imageOfLayers([Buffer.from('no archive '.repeat(1000))])
+    const client = ociClient(berth, await bearerOf(berth, berth.owner))
+    await pushImage(client, 'acme/unreadable', unreadable, 'v1')
+    const vulns = (...more: string[]) => cli.run(['images', 'vulns', 'acme/unreadable:v1', '--wait', ...more])
+    const listed = await vulns()
+    assert.equal(listed.code, 0, listed.stderr)
+    assert.match(listed.stderr, /no packages were found, and parts of the image could not be read/)
+    assert.match(
+      listed.stderr,
+      /not covered: 1 part of the image that could not be read; `berth images packages`/,
+    )
+    const gated = await vulns('--fail-on', 'critical')
+    assert.equal(gated.code, 1)
+    assert.match(gated.stderr, /--fail-on cannot be decided: no packages were found, and parts/)
+    const sarif = JSON.parse((await vulns('-o', 'sarif')).stdout)
+    const [{ message }] = sarif.runs[0].invocations[0].toolExecutionNotifications
+    assert.match(message.text, /^The image could not be read, because .*invalid tar header/)
+  })
+
+  test('diff --vulns prints which vulnerabilities another image has', async () => {
+    for (const tag of ['1.0.0', '2.0.0']) await cli.ok(['images', 'vulns', `acme/app:${tag}`, '--wait'])
+    const diff = (from: string, to: string, ...more: string[]) =>
+      cli.run(['images', 'diff', from, to, '--vulns', ...more])
+    const fixed = await diff('acme/app:1.0.0', 'acme/app:2.0.0', '--wait')
+    assert.equal(fixed.code, 0, fixed.stderr)
+    assert.match(
+      fixed.stdout,
+      /removed +CVE-2024-0001 +critical +pkg:npm\/left-pad@1\.0\.0 +affected +2\.0\.0/,
+    )
+    const { items } = JSON.parse((await diff('acme/app:2.0.0', 'acme/app:1.0.0', '-o', 'json')).stdout)
+    assert.deepEqual(
+      items.map(({ change, id, fixedVersion }: Json) => [change, id, fixedVersion]),
+      [['added', 'CVE-2024-0001', '2.0.0']],
+    )
+    const same = await diff('acme/app:1.0.0', 'acme/app:1.0.0')
+    assert.match(same.stderr + same.stdout, /both images have the same vulnerabilities/)
+    const other = await diff('acme/app:1.0.0', 'acme/late:v1')
+    assert.equal(other.code, 2)
+    assert.match(other.stderr, /--vulns compares images of one repo/)
   })
 })

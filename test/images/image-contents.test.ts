@@ -457,6 +457,21 @@ onEveryStore(
       assert.ok(broken.digest)
     })
 
+    test('of many problems the first are stored, and that there are more', async () => {
+      const { owner, name, api } = await fixture()
+      const files = Array.from({ length: limits.contentsProblemsMax + 5 }, (_, at) => [
+        `${at}/package.json`,
+        '[',
+      ])
+      await pushImage(owner, name, await imageOfFiles([Object.fromEntries(files)]), 'v1')
+      const { problems } = await waitForContents(api, await repoUid(api, name), 'v1')
+      assert.equal(problems.length, limits.contentsProblemsMax)
+      assert.deepEqual(problems.at(-1), {
+        path: '',
+        reason: 'at least 6 further problems are not listed (contentsProblemsMax)',
+      })
+    })
+
     test('an image is read again on demand, by callers who may change manifests', async () => {
       const { owner, name, api, member } = await fixture()
       await pushImage(owner, name, await imageOfFiles([alpineFiles('a 1-r0')]), 'v1')

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { constants, createZstdCompress, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { writeZip } from '@berth/advisory-formats/archives/write-zip.ts'
 import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
 import { elfOf, inlineBuildInfo, pointerBuildInfo } from '../support/images/executables.ts'
@@ -139,6 +141,34 @@ describe('layers', () => {
     const { packages } = await readLayers(layers)
     assert.equal(packages.find(({ name }) => name === 'a')?.layer, layers[0]?.digest)
     assert.equal(packages.find(({ name }) => name === 'x')?.layer, layers[1]?.digest)
+  })
+
+  test('zstd in many frames, as zstd:chunked has, in chunks of any size', async () => {
+    const tar = await tarOf(base)
+    const parts = Array.from({ length: Math.ceil(tar.length / 700) }, (_, at) =>
+      tar.subarray(700 * at, 700 * (at + 1)),
+    )
+    const checksum = { params: { [constants.ZSTD_c_checksumFlag]: 1 } }
+    const streamed = async (part: Buffer) => buffer(Readable.from([part]).pipe(createZstdCompress()))
+    const skipped = Buffer.from('5a2a4d1805000000ffffffffff', 'hex')
+    const forms = {
+      plain: await Promise.all(parts.map((part) => zstdCompressSync(part))),
+      checksums: parts.map((part) => zstdCompressSync(part, checksum)),
+      'of unknown size': await Promise.all(parts.map(streamed)),
+      'with frames to skip': parts.flatMap((part) => [skipped, zstdCompressSync(part), skipped]),
+      'an empty frame': [zstdCompressSync(''), zstdCompressSync(tar), Buffer.from('502a4d1800000000', 'hex')],
+    }
+    for (const [form, frames] of Object.entries(forms))
+      for (const size of [1, 7, 64 * 1024]) {
+        const bytes = Buffer.concat(frames)
+        const layer = layerOfBytes(bytes)
+        const open = async function* () {
+          for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+        }
+        const { packages, problems } = await readLayers([{ ...layer, open }])
+        assert.deepEqual(problems, [], form)
+        assert.deepEqual(packages.map(({ purl }) => purl).sort(), [a, b, c], form)
+      }
   })
 
   for (const [name, compress] of [

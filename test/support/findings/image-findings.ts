@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
+import { findingsJob } from '@berth/server/findings/finding-job.ts'
+import { acquireJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { pack } from 'tar-stream'
 import { type Api, type ApiFixture, newName } from '../api/api-fixture.ts'
 import { eventually } from '../eventually.ts'
 import { layeredImage } from '../registry/layered-image.ts'
 import { createRegistryFixture } from '../registry/registry.ts'
+import type { TestBerth } from '../server/test-berth.ts'
 
 /** Images with packages, and the advisories that concern them. */
 
@@ -66,6 +69,19 @@ export function read(api: Api, address: string) {
     path,
     Object.fromEntries([...new Set(parameters.keys())].map((name) => [name, parameters.getAll(name)])),
   )
+}
+
+/** Does some work while packages and advisories are not matched, as on a node that is busy. */
+export async function withoutMatching<T>({ berth }: TestBerth, work: () => Promise<T>): Promise<T> {
+  const { db, clock } = berth.installation.store
+  const lease = await eventually(() =>
+    acquireJob({ db, clock, onError: (error) => assert.fail(String(error)) }, findingsJob),
+  )
+  try {
+    return await work()
+  } finally {
+    await lease.release()
+  }
 }
 
 export async function setUp(cast: ApiFixture) {

@@ -107,8 +107,9 @@ export async function waitForContents(
   repo: string,
   reference: string,
   isMet: (contents: ContentsBody) => boolean = ({ state }) => state !== 'CONTENTS_STATE_PENDING',
+  msMax = PATIENCE_MS,
 ): Promise<ContentsBody> {
-  for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
+  for (const end = Date.now() + msMax; ; await sleep(20)) {
     const reply = await api.get(`registry/repos/${repo}/manifests/${reference}/contents`)
     if (reply.status === 200 && isMet(reply.body)) return reply.body
     assert.ok(Date.now() < end, `${reference}: ${reply.text}`)

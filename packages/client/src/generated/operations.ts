@@ -1359,7 +1359,8 @@ export interface Services {
     all(request?: Omit<types.ListImageFindingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Finding, void>
     /**
      * Compares the vulnerabilities of two images of a repo. Fails with NOT_FOUND if the repo does not have one
-     * of them.
+     * of them, and with FAILED_PRECONDITION, type IMAGE_NOT_READ or IMAGE_NOT_MATCHED, if the packages of one are
+     * not known or not matched with advisories yet.
      */
     compareImageFindings(request: types.CompareImageFindingsRequest, options?: CallOptions): Reply<types.ImageFindingsDifference>
     /**

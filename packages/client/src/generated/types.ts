@@ -2335,7 +2335,7 @@ export interface FindingSummary {
   readonly imageCount: string
   /** Number of these images whose contents are not known. Their vulnerabilities are not counted. */
   readonly unreadImageCount: string
-  /** Whether all packages of the organization are matched with advisories. */
+  /** Whether all packages of the organization are matched with the current advisories and catalogs. */
   readonly matched: boolean
   /**
    * Number of different vulnerabilities that are known to be exploited, in packages that are not
@@ -3394,6 +3394,8 @@ export interface ImageFindingsDifference {
   readonly removed: readonly Finding[]
   /** Findings of both whose version, state or fix is different, as they are in the image. */
   readonly changed: readonly Finding[]
+  /** Work in the background after which the difference may be another one. */
+  readonly pending: readonly PendingWork[]
 }
 
 /** Build step of an image. */
@@ -3449,6 +3451,8 @@ export interface ImageReport {
   readonly format: string
   /** The document. */
   readonly report: string
+  /** Work in the background after which the report may be different. The report states it too. */
+  readonly pending: readonly PendingWork[]
 }
 
 /** SBOM of an image. */
@@ -3951,6 +3955,11 @@ export interface ListAffectedImagesResponse {
   readonly affectedImages: readonly AffectedImage[]
   /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
+  /**
+   * Whether all packages of the organization are matched with the current advisories and catalogs: otherwise,
+   * there may be more images. Images that are not read have no packages.
+   */
+  readonly matched: boolean
 }
 
 /** Request message for ListAuditEvents. All filters that are set must match. */
@@ -4288,7 +4297,10 @@ export interface ListImageFindingsResponse {
    * not an image.
    */
   readonly contentsState: string
-  /** Whether all packages of the image are matched with advisories, and their vulnerabilities with catalogs. */
+  /**
+   * Whether the findings are up to date: the image is read, and all its packages are matched with the current
+   * advisories and catalogs of the organization. `pending` has what is missing.
+   */
   readonly matched: boolean
   /** Time when advisories of the organization last changed. Unset if it has none. */
   readonly advisoriesTime?: string
@@ -4299,6 +4311,18 @@ export interface ListImageFindingsResponse {
    * of the exploitation of its kind.
    */
   readonly catalogs: readonly CveCatalog[]
+  /**
+   * Work in the background after which the findings may be different. Empty if `matched` is set, or if the image
+   * could not be read.
+   */
+  readonly pending: readonly PendingWork[]
+  /** Why the image could not be read. Empty unless `contents_state` is `failed`. */
+  readonly contentsReason: string
+  /**
+   * Number of parts of the image, such as layers and files, that could not be read: vulnerabilities of packages in
+   * them are unknown. GetImageContents returns them.
+   */
+  readonly problemCount: string
 }
 
 /** Request message for ListImagePackages. All filters that are set must match. */
@@ -5559,6 +5583,14 @@ export type ParameterType =
   | 'PARAMETER_TYPE_STRING_LIST'
   | 'PARAMETER_TYPE_BOOLEAN'
 
+/** Work in the background after which the findings of an image may be different. */
+export type PendingWork =
+  | 'PENDING_WORK_UNSPECIFIED'
+  | 'PENDING_WORK_CONTENTS'
+  | 'PENDING_WORK_PACKAGES'
+  | 'PENDING_WORK_ADVISORIES'
+  | 'PENDING_WORK_CATALOGS'
+
 /** Request message for Ping. */
 export type PingRequest = Readonly<Record<string, never>>
 
@@ -6594,7 +6626,10 @@ export interface ScannerReportComparison {
   readonly notAffected: readonly string[]
   /** Number of vulnerabilities that both report. */
   readonly commonCount: string
-  /** Whether all packages of the image are matched with advisories: otherwise, this server may find more. */
+  /**
+   * Whether all packages of the image are matched with the current advisories: otherwise, this server may find
+   * more.
+   */
   readonly matched: boolean
 }
 
@@ -7146,7 +7181,7 @@ export interface TagFindingSummary {
    * not an image.
    */
   readonly contentsState: string
-  /** Whether all packages of the image are matched with advisories. */
+  /** Whether the image is read, and all its packages are matched with the current advisories and catalogs. */
   readonly matched: boolean
   /** Number of findings, by state and severity; with a vulnerability, only of this one. */
   readonly counts: readonly FindingCount[]

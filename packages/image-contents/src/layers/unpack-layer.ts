@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { ReadBudget } from './read-budget.ts'
+import { splitZstdFrames } from './zstd-frames.ts'
 
 /** Unpacks a layer by what its content says: media types are sometimes wrong, and gzip is used where `tar` is declared. */
 export async function* unpackLayer(
@@ -16,12 +17,13 @@ export async function* unpackLayer(
 
 const HEAD_BYTES = 4
 const GZIP_MAGIC = '1f8b'
-const ZSTD_MAGIC = '28b52ffd'
+/** Of a frame with data, or of one to skip, with which parallel compressors start. */
+const ZSTD_MAGIC = /^(?:28b52ffd|5[0-9a-f]2a4d18)$/
 
 function decompressed(head: Buffer, all: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const magic = head.toString('hex')
   if (magic.startsWith(GZIP_MAGIC)) return throughStream(all, createGunzip())
-  return magic === ZSTD_MAGIC ? throughStream(all, createZstdDecompress()) : all
+  return ZSTD_MAGIC.test(magic) ? throughStream(splitZstdFrames(all), createZstdDecompress()) : all
 }
 
 async function* throughStream(

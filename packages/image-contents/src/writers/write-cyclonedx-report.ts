@@ -8,7 +8,7 @@ import type { FindingState, WrittenFinding, WrittenReport } from './written-repo
  * same vulnerabilities.
  */
 export function writeCycloneDxReport(report: WrittenReport): string {
-  const { image, contents, findings, databaseBuilt, uncovered } = report
+  const { image, contents, findings, databaseBuilt, uncovered, isCurrent } = report
   const { document, references } = createCycloneDx(image, contents)
   const vulnerabilities = groupFindings(findings).map((group) => vulnerabilityOf(group, references))
   const serial = stableUuid(
@@ -26,6 +26,7 @@ export function writeCycloneDxReport(report: WrittenReport): string {
           name: reportProperties.uncovered,
           value: `${ecosystem} ${packages}`,
         })),
+        ...(isCurrent ? [] : [{ name: reportProperties.outdated, value: 'true' }]),
       ],
     },
     vulnerabilities,

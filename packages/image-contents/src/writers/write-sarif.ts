@@ -1,11 +1,19 @@
 import { nameOf, stableId } from './written-image.ts'
-import { pathsByPurl, uncoveredSentence, type WrittenFinding, type WrittenReport } from './written-report.ts'
+import {
+  outdatedSentence,
+  pathsByPurl,
+  problemSentence,
+  uncoveredSentence,
+  type WrittenFinding,
+  type WrittenReport,
+} from './written-report.ts'
 
 /**
  * Writes SARIF 2.1.0 with a rule for each vulnerability and a result for each package that has it. Findings that do not affect the image
  * are suppressed results. Reading it again returns the same vulnerabilities.
  */
-export function writeSarif({ image, contents, findings, databaseBuilt, uncovered }: WrittenReport): string {
+export function writeSarif(report: WrittenReport): string {
+  const { image, contents, findings, databaseBuilt, uncovered, isCurrent } = report
   const byId = Map.groupBy(findings, ({ id }) => id)
   const indexes = new Map([...byId.keys()].map((id, at) => [id, at]))
   const paths = pathsByPurl(contents)
@@ -29,10 +37,11 @@ export function writeSarif({ image, contents, findings, databaseBuilt, uncovered
           {
             executionSuccessful: true,
             endTimeUtc: image.created.toISOString(),
-            toolExecutionNotifications: uncovered.map((one) => ({
-              level: 'warning',
-              message: { text: uncoveredSentence(one) },
-            })),
+            toolExecutionNotifications: [
+              ...uncovered.map(uncoveredSentence),
+              ...contents.problems.map(problemSentence),
+              ...(isCurrent ? [] : [outdatedSentence]),
+            ].map((text) => ({ level: 'warning', message: { text } })),
           },
         ],
         results: findings.map((finding) =>

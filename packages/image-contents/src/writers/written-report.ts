@@ -1,4 +1,4 @@
-import type { ImageContents } from '../contents.ts'
+import type { ContentsProblem, ImageContents } from '../contents.ts'
 import type { ReportedCvss } from '../reports/scanner-report.ts'
 import type { WrittenImage } from './written-image.ts'
 
@@ -12,6 +12,8 @@ export interface WrittenReport {
   readonly databaseBuilt: Date | undefined
   /** Ecosystems without advisories: vulnerabilities of their packages are unknown. */
   readonly uncovered: readonly UncoveredPackages[]
+  /** Whether all findings are those of the current advisories. */
+  readonly isCurrent: boolean
 }
 
 export interface UncoveredPackages {
@@ -63,6 +65,15 @@ export function uncoveredSentence({ ecosystem, packages }: UncoveredPackages): s
   const count = packages === 1 ? '1 package' : `${packages} packages`
   return `Vulnerabilities of ${count} of ${ecosystem} are unknown: the organization has no advisories of ${ecosystem}.`
 }
+
+/** A sentence about what could not be read: vulnerabilities of packages in it are unknown. */
+export function problemSentence({ path, reason }: ContentsProblem): string {
+  return `${path === '' ? 'The image' : path} could not be read, because ${reason}.`
+}
+
+/** A sentence about findings of earlier advisories. */
+export const outdatedSentence =
+  'Advisories have changed and are not matched with the packages of the image yet: findings may be missing or outdated.'
 
 /** Paths of packages in the image, by package URL. */
 export function pathsByPurl({ packages }: ImageContents): ReadonlyMap<string, readonly string[]> {

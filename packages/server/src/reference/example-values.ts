@@ -158,6 +158,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   skipped: 0,
   update_mask: '*',
   reason: '',
+  contents_reason: '',
   note: '',
   etag: 'W/"m5f1k0c0"',
   endpoint_url: 'https://berth.example.com/scim/v2',

@@ -6,6 +6,7 @@ import { listCommand } from '../../invocation/list-command.ts'
 import { stateOption } from '../advisories/filters.ts'
 import { advisoryView } from '../advisories/views.ts'
 import { contentsCommands } from './contents.ts'
+import { diffCommand } from './diff.ts'
 import { inspectCommands } from './inspect.ts'
 import { manifestCommands } from './manifests.ts'
 import { referrersCommand } from './referrers.ts'
@@ -59,6 +60,7 @@ export const imagesCommands: CommandBody = {
     ...inspectCommands,
     referrersCommand,
     ...contentsCommands,
+    diffCommand,
     signaturesCommand,
     vulnsCommand,
     vulnsByRepoCommand,

@@ -1,9 +1,4 @@
-import type {
-  CompareImagePackagesResponse,
-  ImageContents,
-  ImagePackage,
-  SbomFormat,
-} from '@berth/client/berth.ts'
+import type { ImageContents, ImagePackage, SbomFormat } from '@berth/client/berth.ts'
 import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
@@ -16,7 +11,7 @@ import { platformOption } from './image-location.ts'
 
 /** What images contain, as the server read them. */
 
-interface ImageRequest {
+export interface ImageRequest {
   readonly uid: string
   readonly reference: string
   readonly platform: string
@@ -32,8 +27,9 @@ export const waitOption: OptionDeclaration = {
   flags: '--wait',
   summary: 'wait up to 5 minutes until the server has read the image',
 }
-const WAIT_MS_MAX = 5 * 60_000
-const POLL_MS = 500
+/** For how long and how often a command with `--wait` asks. */
+export const waitMsMax = 5 * 60_000
+export const pollMs = 500
 
 /** Returns the repo and the reference of an image in the registry of the server. */
 async function resolveImage(invocation: Invocation, word: string): Promise<ImageRequest> {
@@ -54,7 +50,7 @@ export async function resolveReadImage(invocation: Invocation, word: string): Pr
   const image = await resolveImage(invocation, word)
   if (!invocation.flag('wait')) return image
   const client = await invocation.client()
-  const end = Date.now() + WAIT_MS_MAX
+  const end = Date.now() + waitMsMax
   for (;;) {
     const { state, reason } = await client.imageContents.getImageContents(image)
     if (state === 'CONTENTS_STATE_FAILED')
@@ -62,7 +58,7 @@ export async function resolveReadImage(invocation: Invocation, word: string): Pr
     if (state !== 'CONTENTS_STATE_PENDING') break
     if (Date.now() > end) throw new CommandFailed(`${word} was not read within 5 minutes`)
     invocation.output.progress(`waiting until ${word} is read`)
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
   invocation.output.progress('')
   return image
@@ -161,74 +157,4 @@ const sbomCommand: CommandDeclaration = {
   },
 }
 
-interface Difference {
-  readonly change: 'added' | 'removed' | 'changed'
-  readonly type: string
-  readonly namespace: string
-  readonly name: string
-  readonly version: string
-  readonly otherVersion: string
-}
-
-const differenceView: View<Difference> = {
-  id: ({ type, namespace, name }) => [type, namespace, name].filter((text) => text !== '').join('/'),
-  columns: [
-    { title: 'CHANGE', value: ({ change }) => change },
-    { title: 'NAME', kind: 'name', value: ({ name }) => name },
-    { title: 'TYPE', value: ({ type }) => type },
-    { title: 'FROM', value: ({ version }) => version },
-    { title: 'TO', value: ({ otherVersion }) => otherVersion },
-    { title: 'NAMESPACE', value: ({ namespace }) => namespace, wide: true },
-  ],
-  empty: 'both images contain the same packages',
-}
-
-const differenceList: ListDeclaration<Difference> = {
-  name: 'diff',
-  summary: 'Compare the packages of two images',
-  parameters: [
-    { name: 'FROM', summary: 'first image: my-org/app:1.0', required: true },
-    { name: 'TO', summary: 'second image: my-org/app:1.1', required: true },
-  ],
-  options: [platformOption, waitOption],
-  examples: [
-    'berth images diff my-org/app:1.0 my-org/app:1.1',
-    'berth images diff my-org/app:1.0 my-org/app-next:1.0 --wait -o json',
-  ],
-  view: () => differenceView,
-  items: listDifferences,
-}
-
-async function* listDifferences(invocation: Invocation): AsyncGenerator<Difference> {
-  const client = await invocation.client()
-  const from = await resolveReadImage(invocation, invocation.argument(0))
-  const to = await resolveReadImage(invocation, invocation.argument(1))
-  const compared = await client.imageContents.compareImagePackages({
-    ...from,
-    otherUid: to.uid,
-    otherReference: to.reference,
-  })
-  yield* differencesOf(compared)
-}
-
-function* differencesOf({ added, removed, changed }: CompareImagePackagesResponse): Generator<Difference> {
-  for (const { type, namespace, name, version } of added)
-    yield { change: 'added', type, namespace, name, version: '', otherVersion: version }
-  for (const { type, namespace, name, version } of removed)
-    yield { change: 'removed', type, namespace, name, version, otherVersion: '' }
-  for (const { type, namespace, name, versions, otherVersions } of changed)
-    yield {
-      change: 'changed',
-      type,
-      namespace,
-      name,
-      version: versions.join(', '),
-      otherVersion: otherVersions.join(', '),
-    }
-}
-
-export const contentsCommands: readonly CommandDeclaration[] = [
-  listCommand(packageList),
-  sbomCommand,
-  listCommand(differenceList),
-]
+export const contentsCommands: readonly CommandDeclaration[] = [listCommand(packageList), sbomCommand]

@@ -1,4 +1,10 @@
-import type { AffectedImage, Finding, ListImageFindingsResponse, ReportFormat } from '@berth/client/berth.ts'
+import type {
+  AffectedImage,
+  Finding,
+  ListImageFindingsResponse,
+  PendingWork,
+  ReportFormat,
+} from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import { cweOption, minScoreOption, readCwes, readNumber } from '../../invocation/filter-options.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
@@ -7,12 +13,12 @@ import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
-import { resolveReadImage, storedImageParameter, waitOption } from './contents.ts'
+import { pollMs, resolveReadImage, storedImageParameter, waitMsMax, waitOption } from './contents.ts'
 
 /** Vulnerabilities of images. */
 
 /** A finding as the command prints it. */
-interface Vulnerability {
+export interface Vulnerability {
   readonly id: string
   readonly aliases: readonly string[]
   readonly purl: string
@@ -43,7 +49,7 @@ export function numberOrNone(value: number | string | undefined): number | undef
   return typeof value === 'number' ? value : undefined
 }
 
-function toVulnerability(finding: Finding): Vulnerability {
+export function toVulnerability(finding: Finding): Vulnerability {
   const { knownExploitation: known } = finding
   return {
     id: finding.vulnerability,
@@ -118,10 +124,13 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
     },
     { flags: '--all', summary: 'also those that do not affect the image' },
     { flags: '--platform <platform>', summary: 'image of an index, such as linux/arm64; default: all' },
-    waitOption,
+    {
+      ...waitOption,
+      summary: 'wait up to 5 minutes until the image is read and matched with the current advisories',
+    },
   ],
   notes:
-    'The packages of the image are matched with the advisories of the organization. What is not covered, and how old the advisories are, is reported on standard error.\n-o sarif prints SARIF 2.1.0 for code scanning, -o cyclonedx CycloneDX 1.6 with all packages. Both contain what does not affect the image, marked as such;\nof an index they are about one image: that for linux/amd64, or --platform.',
+    'The packages of the image are matched with the advisories of the organization. What is not covered, and how old the advisories are, is reported on standard error.\n--fail-on and --fail-on-exploited also end with exit code 1 if the image is not read, or not matched with the current advisories: use --wait with them.\n-o sarif prints SARIF 2.1.0 for code scanning, -o cyclonedx CycloneDX 1.6 with all packages. Both contain what does not affect the image, marked as such;\nof an index they are about one image: that for linux/amd64, or --platform.',
   examples: [
     'berth images vulns my-org/app:1.0',
     'berth images vulns my-org/app:1.0 --fail-on high --wait',
@@ -150,6 +159,7 @@ async function listVulnerabilities(invocation: Invocation): Promise<readonly Vul
   }
   const known = await readMatched(invocation, image)
   reportCoverage(invocation, known)
+  requireKnown(invocation, known)
   requireCatalog(invocation, known)
   const found: Vulnerability[] = []
   const filters = {
@@ -164,35 +174,83 @@ async function listVulnerabilities(invocation: Invocation): Promise<readonly Vul
   return found.filter(({ state }) => invocation.flag('all') || !irrelevant.includes(state))
 }
 
-const POLL_MS = 300
-const WAIT_MS_MAX = 60_000
-
-/** Waits, with `--wait`, until the packages of the image are matched. */
-async function readMatched(
+/** Waits, with `--wait`, until no work in the background changes the findings of the image. Fails if that takes too long. */
+export async function readMatched(
   invocation: Invocation,
   image: { readonly uid: string; readonly digest?: string; readonly tag?: string },
 ): Promise<ListImageFindingsResponse> {
   const client = await invocation.client()
-  const end = Date.now() + WAIT_MS_MAX
+  const end = Date.now() + waitMsMax
   for (;;) {
     const page = await client.findings.list({ ...image, pageSize: 1 })
-    if (page.matched || page.contentsState !== 'read' || !invocation.flag('wait') || Date.now() > end)
+    const [first] = page.pending
+    if (first === undefined || !invocation.flag('wait')) {
+      invocation.output.progress('')
       return page
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+    if (Date.now() > end)
+      throw new CommandFailed(`the findings are not up to date after 5 minutes: ${pendingTexts[first]}`)
+    invocation.output.progress(`waiting: ${pendingTexts[first]}`)
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
 
-function reportCoverage(
-  { output }: Invocation,
-  { contentsState, matched, coverage, advisoriesTime, catalogs }: ListImageFindingsResponse,
-): void {
-  if (contentsState !== 'read') output.notice(`the contents of the image are not known: ${contentsState}`)
-  else if (!matched) output.notice('packages of the image are not matched with advisories yet')
+const pendingTexts: Readonly<Record<PendingWork, string>> = {
+  PENDING_WORK_UNSPECIFIED: '',
+  PENDING_WORK_CONTENTS: 'the image is not read yet',
+  PENDING_WORK_PACKAGES: 'packages of the image are not matched with advisories yet',
+  PENDING_WORK_ADVISORIES: 'advisories about packages of the image have changed and are not matched yet',
+  PENDING_WORK_CATALOGS: 'a catalog of exploited vulnerabilities has changed and is not applied yet',
+}
+
+/** Why nothing is known of an image; undefined if its packages are known, or pending. */
+function unknownReason({
+  contentsState,
+  contentsReason,
+  problemCount,
+  coverage,
+}: ListImageFindingsResponse): string | undefined {
+  if (contentsState === 'failed') return `the image could not be read, because ${contentsReason}`
+  if (contentsState === 'none') return 'it is not an image'
+  return contentsState === 'read' && coverage.length === 0 && problemCount !== '0'
+    ? 'no packages were found, and parts of the image could not be read'
+    : undefined
+}
+
+/** What is not known of an image would pass as clean. */
+function requireKnown(invocation: Invocation, known: ListImageFindingsResponse): void {
+  const isGated = invocation.option('failOn') !== ''
+  if (!isGated && !invocation.flag('failOnExploited')) return
+  const option = isGated ? '--fail-on' : '--fail-on-exploited'
+  const [first] = known.pending
+  const reason = unknownReason(known) ?? (first && `${pendingTexts[first]}; add --wait`)
+  if (reason !== undefined) throw new CommandFailed(`${option} cannot be decided: ${reason}`)
+}
+
+export function reportPending({ output }: Pick<Invocation, 'output'>, pending: readonly PendingWork[]): void {
+  for (const work of pending) output.notice(`${pendingTexts[work]}: the list may change; wait with --wait`)
+}
+
+function reportCoverage({ output }: Invocation, known: ListImageFindingsResponse): void {
+  const { contentsState, pending, coverage, problemCount, advisoriesTime, catalogs } = known
+  const reason = unknownReason(known)
+  if (reason !== undefined) output.notice(reason)
+  else if (contentsState === 'read' && coverage.length === 0)
+    output.notice('no packages were found in the image: its vulnerabilities are unknown')
+  if (problemCount !== '0')
+    output.notice(
+      `not covered: ${problemCount} ${problemCount === '1' ? 'part' : 'parts'} of the image that could not be read; \`berth images packages\` prints them`,
+    )
+  reportPending({ output }, pending)
   for (const { ecosystem, packageCount, covered } of coverage)
     if (!covered)
-      output.notice(`not covered: ${packageCount} packages of ${ecosystem}, no advisories are imported`)
+      output.notice(
+        `not covered: ${packageCount} ${Number(packageCount) === 1 ? 'package' : 'packages'} of ${ecosystem}, the organization has no advisories of it`,
+      )
   output.notice(
-    advisoriesTime === undefined ? 'no advisories are imported' : `advisories as of ${advisoriesTime}`,
+    advisoriesTime === undefined
+      ? 'no advisories are imported; `berth advisories feeds add --help` has examples'
+      : `advisories as of ${advisoriesTime}`,
   )
   for (const { format, publishTime = '' } of catalogs)
     output.notice(`${catalogNames[format] ?? format} as of ${publishTime}`)
@@ -269,7 +327,9 @@ export const vulnsCommand: CommandDeclaration = {
       ({ severity }) => severities.indexOf(severity) <= severities.indexOf(limit),
     )
     if (failing.length > 0)
-      throw new CommandFailed(`${failing.length} findings of severity ${limit} or higher`)
+      throw new CommandFailed(
+        `${failing.length} ${failing.length === 1 ? 'finding' : 'findings'} of severity ${limit} or higher`,
+      )
   },
 }
 
@@ -312,6 +372,12 @@ export const affectedCommand = listCommand<AffectedImage>({
   async *items(invocation) {
     const client = await invocation.client()
     const uid = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
-    yield* client.affectedImages.all({ uid, vulnerability: invocation.argument(0) })
+    const request = { uid, vulnerability: invocation.argument(0) }
+    const { matched } = await client.affectedImages.list({ ...request, pageSize: 1 })
+    if (!matched)
+      invocation.output.notice(
+        'packages of the organization are not matched with the current advisories yet: there may be more images',
+      )
+    yield* client.affectedImages.all(request)
   },
 })

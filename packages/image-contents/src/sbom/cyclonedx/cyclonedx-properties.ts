@@ -32,6 +32,8 @@ export const reportProperties = {
   databaseTime: 'berth:advisories:time',
   /** Ecosystem without advisories, and the number of its packages. */
   uncovered: 'berth:advisories:missing',
+  /** Advisories have changed since the findings were matched. */
+  outdated: 'berth:advisories:outdated',
   state: 'berth:finding:state',
   knownExploited: 'berth:finding:known_exploited',
   epss: 'berth:finding:epss',

@@ -83,7 +83,7 @@ function withStatements(
   return {
     contents: {
       ...contents,
-      problems: [...problems, ...contents.problems].slice(0, limits.contentsProblemsMax),
+      problems: boundProblems([...problems, ...contents.problems]),
     },
     // The latest statement applies.
     statements: statements.toSorted((a, b) => a.timeMs - b.timeMs).slice(-max),
@@ -148,9 +148,21 @@ function packageKey({ type, name, version }: ImagePackage): string {
   return JSON.stringify([type, name, version])
 }
 
+/** Returns the first problems, and that there are more. */
+function boundProblems(problems: readonly ContentsProblem[]): readonly ContentsProblem[] {
+  const { contentsProblemsMax: max } = limits
+  if (problems.length <= max) return problems
+  const listed = problems.slice(0, max - 1)
+  const left = problems.length - listed.length
+  return [
+    ...listed,
+    { path: '', reason: `at least ${left} further problems are not listed (contentsProblemsMax)` },
+  ]
+}
+
 /** Returns the contents within the limits of what is stored; what is left out is a problem. */
 function bounded({ distribution, packages, problems }: ImageContents): ImageContents {
-  const { contentsPackagesMax, contentsProblemsMax, contentsFieldCharsMax } = limits
+  const { contentsPackagesMax, contentsFieldCharsMax } = limits
   const fits = (found: ImagePackage) =>
     [found.purl, found.name, found.namespace, found.version, found.architecture, found.type].every(
       (text) => text.length <= contentsFieldCharsMax,
@@ -173,6 +185,6 @@ function bounded({ distribution, packages, problems }: ImageContents): ImageCont
       ...found,
       license: found.license.slice(0, contentsFieldCharsMax),
     })),
-    problems: [...omitted, ...problems].slice(0, contentsProblemsMax),
+    problems: [...omitted, ...problems],
   }
 }

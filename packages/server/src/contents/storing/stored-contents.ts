@@ -23,7 +23,7 @@ const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
 /** Version of the reader, raised when it finds other packages or facts than before: images that an earlier one read are read again. */
-export const READER_VERSION = 3
+export const READER_VERSION = 4
 
 type ImageReading = Extract<Reading, { readonly kind: 'image' }>
 

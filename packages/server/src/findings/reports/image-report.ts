@@ -1,5 +1,5 @@
 import { decompressOsvExtension } from '@berth/advisory-formats/osv/osv-extension.ts'
-import { ReportFormat } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
+import { type PendingWork, ReportFormat } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import {
   type Advisory,
   Severity_Type,
@@ -16,17 +16,19 @@ import type {
 import type { JsonValue } from '@bufbuild/protobuf'
 import { addSeverities } from '../../advisories/storage/severities.ts'
 import { type AdvisoryContentRow, toAdvisory } from '../../advisories/storage/stored-advisory.ts'
-import { failedPrecondition, quotaExceeded } from '../../api/errors.ts'
+import { quotaExceeded } from '../../api/errors.ts'
 import { pathOf, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { version } from '../../config/version.ts'
+import { contentsUnknown } from '../../contents/services/image-reference.ts'
 import { readStoredContents } from '../../contents/storing/stored-contents.ts'
 import { readRowsByUid } from '../../storage/rows-by-uid.ts'
 import type { AdvisoryRow, ManifestContentsRow } from '../../storage/schema/tables.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 import { epssOf, type FindingRow, readExploitation } from '../services/finding-messages.ts'
-import { readAdvisoriesTime, readCoverage, readFindings } from '../storage/image-findings.ts'
+import { readAdvisoriesTime, readCoverage, readFindings, toContentsIds } from '../storage/image-findings.ts'
+import { readPendingWork, requireMatched } from '../storage/pending-work.ts'
 
 /** Reports of the vulnerabilities of an image, for other tools. */
 
@@ -36,6 +38,7 @@ interface ReportText {
   /** With its version. */
   readonly format: string
   readonly report: string
+  readonly pending: PendingWork[]
 }
 
 type ReportStore = Pick<Store, 'db' | 'clock'>
@@ -48,38 +51,36 @@ export async function writeImageReport(
   format: WrittenFormat,
 ): Promise<ReportText> {
   const report = await readImageReport(store, row, registryHost)
+  const pending = [...report.pending]
   return format === ReportFormat.SARIF
-    ? { format: 'sarif-2.1.0', report: writeSarif(report) }
-    : { format: 'cyclonedx-1.6', report: writeCycloneDxReport(report) }
+    ? { format: 'sarif-2.1.0', report: writeSarif(report), pending }
+    : { format: 'cyclonedx-1.6', report: writeCycloneDxReport(report), pending }
 }
 
 /**
  * Reads the report of an image whose contents are known. Throws FAILED_PRECONDITION, type IMAGE_NOT_MATCHED, before its packages are
- * matched: its report would look clean.
+ * matched for the first time: its report would look clean. `pending`: what may change it.
  */
 export async function readImageReport(
   { db, clock }: ReportStore,
   row: ManifestContentsRow,
   registryHost: string,
-): Promise<WrittenReport> {
+): Promise<WrittenReport & { readonly pending: readonly PendingWork[] }> {
   const { digest, repo } = row
   const root = rootOf(repo)
   const ids = [Number(row.id)]
   const { findingsComparedMax: max } = limits
   // Before the findings: what is matched now has its findings in every later read.
-  const { coverage, unmatched } = await readCoverage(db, root, ids)
+  const pending = await readPendingWork(db, root, toContentsIds(row))
+  requireMatched(pending, repo, digest)
+  const coverage = await readCoverage(db, root, ids)
   const [repository, contents, rows, advisoriesMs] = await Promise.all([
     readRepository(db, registryHost, repo),
     readStoredContents(db.kysely, row),
     readFindings(db, root, ids, {}, { size: max + 1 }),
     readAdvisoriesTime(db, root),
   ])
-  if (contents === undefined || unmatched > 0)
-    throw failedPrecondition(
-      'IMAGE_NOT_MATCHED',
-      `packages of ${digest} are not matched with advisories yet; try again in a few seconds`,
-      repo,
-    )
+  if (contents === undefined) throw contentsUnknown(row)
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
   const texts = await readAdvisoryTexts(db, root, [...new Set(rows.map(({ advisory }) => advisory))])
   return {
@@ -88,6 +89,8 @@ export async function readImageReport(
     findings: rows.map((found) => toWrittenFinding(found, texts.get(found.advisory))),
     databaseBuilt: advisoriesMs > 0 ? new Date(advisoriesMs) : undefined,
     uncovered: coverage.filter(({ isCovered }) => !isCovered),
+    isCurrent: pending.length === 0,
+    pending,
   }
 }
 

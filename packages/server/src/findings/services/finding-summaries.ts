@@ -36,9 +36,9 @@ import {
   countFindings,
   readFindings,
   readImageContents,
-  readUnmatched,
   totalOf,
 } from '../storage/image-findings.ts'
+import { areFindingsCurrent, isMatchingPending } from '../storage/pending-work.ts'
 import { toFinding, toFindingCount } from './finding-messages.ts'
 
 /** Every result of a page counts the vulnerabilities of images. */
@@ -119,13 +119,14 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
   }
 
   async function summarize(uid: string) {
+    const isPending = await isMatchingPending(db, rootOf(uid))
     const { counts, exploited, images, unreadImages, isMatched } = await readFindingSummary(db, uid)
     return create(FindingSummarySchema, {
       uid,
       counts: counts.map(toFindingCount),
       imageCount: BigInt(images),
       unreadImageCount: BigInt(unreadImages),
-      matched: isMatched,
+      matched: isMatched && !isPending,
       knownExploitedCount: totalOf(affecting(exploited)),
     })
   }
@@ -169,7 +170,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
         keyOf: ({ name }) => name,
         async toMessage({ name, digest, since_ms }) {
           const { state = 'none', ids = [] } = (await readImageContents(db, repo, digest)) ?? {}
-          const isMatched = state === 'read' && !(await readUnmatched(db, root, ids))
+          const isMatched = await areFindingsCurrent(db, root, { state, ids })
           const filters = { vulnerability }
           const [counts, findings] = await Promise.all([
             countFindings(db, root, ids, filters),

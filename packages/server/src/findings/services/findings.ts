@@ -7,6 +7,7 @@ import {
   ImageReportSchema,
   ListAffectedImagesResponseSchema,
   ListImageFindingsResponseSchema,
+  type PendingWork,
   ReportFormat,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
@@ -30,7 +31,7 @@ import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
-import { areCatalogsPending, type Catalog, readCatalogs } from '../storage/catalog-facts.ts'
+import { type Catalog, readCatalogs } from '../storage/catalog-facts.ts'
 import {
   countFindingTotals,
   cursorOf,
@@ -46,6 +47,7 @@ import {
   readImageContents,
   toContentsIds,
 } from '../storage/image-findings.ts'
+import { isMatchingPending, readPendingWork, requireMatched } from '../storage/pending-work.ts'
 import { compareFindings } from './compare-findings.ts'
 import { stateNames, toFinding, toFindingCount } from './finding-messages.ts'
 
@@ -89,10 +91,10 @@ export function findingsService(
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
-      const [{ coverage, unmatched }, catalogs, isPending, source] = await Promise.all([
+      const pending = await readPendingWork(db, root, contents)
+      const [coverage, catalogs, source] = await Promise.all([
         readCoverage(db, root, contents.ids),
         readCatalogs(db, root),
-        areCatalogsPending(db, root),
         readFindingSource(db, root, contents.ids),
       ])
       requireCatalog(repo, catalogs, 'known_exploited', isExploited ? 'kev' : undefined)
@@ -120,7 +122,10 @@ export function findingsService(
         })),
         digest,
         contentsState: contents.state,
-        matched: contents.state === 'read' && unmatched === 0 && !isPending,
+        contentsReason: contents.state === 'failed' ? contents.reason : '',
+        problemCount: BigInt(contents.problems),
+        matched: contents.state === 'read' && pending.length === 0,
+        pending: contents.state === 'failed' ? [] : [...pending],
         ...(advisoriesMs > 0 && { advisoriesTime: timestampOf(advisoriesMs) }),
         catalogs: catalogs.map(({ format, publishedMs }) => ({
           format,
@@ -135,7 +140,10 @@ export function findingsService(
       await requireRepo(db, repo)
       const before = await readAll(db, repo, baseDigest)
       const after = await readAll(db, repo, digest)
-      return create(ImageFindingsDifferenceSchema, compareFindings(before, after))
+      return create(ImageFindingsDifferenceSchema, {
+        ...compareFindings(before.findings, after.findings),
+        pending: [...new Set([...before.pending, ...after.pending])].sort((a, b) => a - b),
+      })
     },
 
     async getImageReport({ reference, platform, format }, call) {
@@ -167,6 +175,7 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
       const listKey = JSON.stringify([...callerBinding(call), scope, vulnerability, states])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as AffectedImageCursor | undefined
       const size = effectivePageSize(pageSize)
+      const isPending = await isMatchingPending(db, rootOf(scope))
       const rows = await readAffectedImages(db, { scope, vulnerability, states, after, size: size + 1 })
       const page = rows.slice(0, size)
       const tagsOf = await readImageTags(db, rootOf(scope), page)
@@ -189,6 +198,7 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
           rows.length <= size || end === undefined
             ? ''
             : pageTokens.issue({ after: end, skip: 0, skipped: 0 }, listKey),
+        matched: !isPending,
       })
     },
   })
@@ -236,12 +246,19 @@ async function requireContents(db: Db, repo: string, digest: string): Promise<Im
 }
 
 /** Returns all findings of an image. */
-async function readAll(db: Db, repo: string, digest: string): Promise<readonly Finding[]> {
+async function readAll(
+  db: Db,
+  repo: string,
+  digest: string,
+): Promise<{ readonly findings: readonly Finding[]; readonly pending: readonly PendingWork[] }> {
   const { findingsComparedMax: max } = limits
-  const { ids, state } = await requireContents(db, repo, digest)
+  const contents = await requireContents(db, repo, digest)
+  const { ids, state } = contents
   // Without its packages, an image would look as if all vulnerabilities of the other were fixed in it.
-  if (state !== 'read') throw contentsUnknown({ repo, digest, state })
+  if (state !== 'read') throw contentsUnknown({ repo, digest, ...contents })
+  const pending = await readPendingWork(db, rootOf(repo), contents)
+  requireMatched(pending, repo, digest)
   const rows = await readFindings(db, rootOf(repo), ids, {}, { size: max + 1 })
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
-  return rows.map(toFinding)
+  return { findings: rows.map(toFinding), pending }
 }

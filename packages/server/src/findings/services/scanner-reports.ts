@@ -29,7 +29,8 @@ import { implement } from '../../pipeline/call.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { readCoverage, readFindings } from '../storage/image-findings.ts'
+import { readFindings, toContentsIds } from '../storage/image-findings.ts'
+import { areFindingsCurrent } from '../storage/pending-work.ts'
 import { type ReportSummaryRow, readLatestReport, readReportSummaries } from '../storage/scanner-reports.ts'
 import { idsOf } from '../vulnerability-ids.ts'
 import type { FindingRow } from './finding-messages.ts'
@@ -96,11 +97,11 @@ export function scannerReportsService(
       const { scope: repo } = requireScope(call)
       const { image, report, found } = await requireReport({ repo, reference, platform }, scanner)
       // Before the findings: what is matched now has its findings in every later read.
-      const { unmatched } = await readCoverage(db, image.root, [Number(image.id)])
+      const matched = await areFindingsCurrent(db, image.root, toContentsIds(image))
       return create(ScannerReportComparisonSchema, {
         scannerReport: toReport(report),
         ...compareReport(found, await readOwn(image)),
-        matched: image.state === 'read' && unmatched === 0,
+        matched,
       })
     },
   })

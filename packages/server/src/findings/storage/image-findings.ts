@@ -21,17 +21,26 @@ import { EPSS_PARTS } from './catalog-facts.ts'
 
 /** Reads the findings of images, by the packages that they contain. */
 
-type Contents = Pick<ManifestContentsRow, 'id' | 'state'>
+type Contents = Pick<ManifestContentsRow, 'id' | 'state' | 'reason' | 'problems'>
 
 export interface ImageContentsIds {
   readonly state: string
+  /** Why it could not be read; '' if that is not known, or if it is read. */
+  readonly reason: string
+  /** Number of parts that could not be read. */
+  readonly problems: number
   /** `id` of the contents of the image, or of those of the images of an index. */
   readonly ids: readonly number[]
 }
 
 /** The contents of one image, read or not. */
-export function toContentsIds({ id, state }: Contents): ImageContentsIds {
-  return { state: state === 'backlog' ? 'pending' : state, ids: [Number(id)] }
+export function toContentsIds({ id, state, reason, problems }: Contents): ImageContentsIds {
+  return {
+    state: state === 'backlog' ? 'pending' : state,
+    reason,
+    problems: Number(problems),
+    ids: [Number(id)],
+  }
 }
 
 /** Returns undefined if the repo has no such manifest. */
@@ -42,7 +51,7 @@ export async function readImageContents(
 ): Promise<ImageContentsIds | undefined> {
   const [own] = await readContents(db, repo, (sql) => `m.digest = ${sql.bind(digest)}`)
   if (own === undefined) return undefined
-  if (own.state !== 'none') return { state: own.state, ids: [Number(own.id)] }
+  if (own.state !== 'none') return toContentsIds(own)
   const images = await readContents(
     db,
     repo,
@@ -50,8 +59,16 @@ export async function readImageContents(
       where r.root = ${sql.bind(rootOf(repo))} and r.repo = ${sql.bind(repo)} and r.manifest = ${sql.bind(digest)} and r.kind = 'manifest')`,
   )
   const known = images.filter(({ state }) => state !== 'none')
-  const worst = ['failed', 'pending', 'read'].find((state) => known.some((image) => image.state === state))
-  return { state: worst ?? 'none', ids: known.map(({ id }) => Number(id)) }
+  const worst = ['failed', 'pending', 'read'].flatMap(
+    (state) => known.find((image) => image.state === state) ?? [],
+  )
+  const [{ state = 'none', reason = '' } = {}] = worst
+  return {
+    state,
+    reason,
+    problems: known.reduce((sum, { problems }) => sum + Number(problems), 0),
+    ids: known.map(({ id }) => Number(id)),
+  }
 }
 
 /** The id of no contents. */
@@ -64,7 +81,8 @@ async function readContents(
   condition: (sql: SqlText) => string,
 ): Promise<readonly Contents[]> {
   const sql = sqlText(db.engine)
-  const text = `select coalesce(c.id, ${NO_CONTENTS}) as id, case when c.state is null or c.state = 'backlog' then 'pending' else c.state end as state
+  const text = `select coalesce(c.id, ${NO_CONTENTS}) as id, case when c.state is null or c.state = 'backlog' then 'pending' else c.state end as state,
+      coalesce(c.reason, '') as reason, coalesce(c.problems, 0) as problems
     from manifests m left join manifest_contents c on c.root = m.root and c.repo = m.repo and c.digest = m.digest
     where m.root = ${sql.bind(rootOf(repo))} and m.repo = ${sql.bind(repo)} and ${condition(sql)}`
   return runText<Contents>(db, text, sql)
@@ -374,22 +392,19 @@ export interface Coverage {
   readonly isCovered: boolean
 }
 
-type CountedPackages = Pick<PackageRow, 'type' | 'namespace' | 'distribution'> & {
-  readonly n: number
-  readonly unmatched: number
-}
+type CountedPackages = Pick<PackageRow, 'type' | 'namespace' | 'distribution'> & { readonly n: number }
 
-/** Returns the ecosystems of the packages of images, and how many packages are not matched yet. */
+/** Returns the ecosystems of the packages of images. */
 export async function readCoverage(
   db: Db,
   root: string,
   ids: readonly number[],
-): Promise<{ readonly coverage: readonly Coverage[]; readonly unmatched: number }> {
-  if (ids.length === 0) return { coverage: [], unmatched: 0 }
+): Promise<readonly Coverage[]> {
+  if (ids.length === 0) return []
   const sql = sqlText(db.engine)
   // The namespace decides only for packages of distributions.
   const namespace = `case when p.type in ('apk', 'deb', 'rpm') then p.namespace else '' end`
-  const text = `select p.type, ${namespace} as namespace, p.distribution, count(*) as n, sum(case when p.matched_ms = 0 then 1 else 0 end) as unmatched
+  const text = `select p.type, ${namespace} as namespace, p.distribution, count(*) as n
     from (${packagesOf(sql, root, ids)}) as i
     ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = i.package`)} group by p.type, ${namespace}, p.distribution`
   const rows = await runText<CountedPackages>(db, text, sql)
@@ -418,12 +433,9 @@ export async function readCoverage(
       isCovered: isCovered && (known?.isCovered ?? true),
     })
   }
-  return {
-    coverage: [...counted]
-      .map(([ecosystem, rest]) => ({ ecosystem, ...rest }))
-      .sort((a, b) => (a.ecosystem < b.ecosystem ? -1 : 1)),
-    unmatched: rows.reduce((sum, { unmatched }) => sum + Number(unmatched), 0),
-  }
+  return [...counted]
+    .map(([ecosystem, rest]) => ({ ecosystem, ...rest }))
+    .sort((a, b) => (a.ecosystem < b.ecosystem ? -1 : 1))
 }
 
 const noPackage: PackageRow = {

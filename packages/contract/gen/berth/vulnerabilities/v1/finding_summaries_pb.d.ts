@@ -48,7 +48,7 @@ export declare type FindingSummary = Message<"berth.vulnerabilities.v1.FindingSu
   unreadImageCount: bigint;
 
   /**
-   * Whether all packages of the organization are matched with advisories.
+   * Whether all packages of the organization are matched with the current advisories and catalogs.
    *
    * @generated from field: bool matched = 5;
    */
@@ -105,7 +105,7 @@ export declare type TagFindingSummary = Message<"berth.vulnerabilities.v1.TagFin
   contentsState: string;
 
   /**
-   * Whether all packages of the image are matched with advisories.
+   * Whether the image is read, and all its packages are matched with the current advisories and catalogs.
    *
    * @generated from field: bool matched = 5;
    */

@@ -530,7 +530,8 @@ export declare type ListImageFindingsResponse = Message<"berth.vulnerabilities.v
   contentsState: string;
 
   /**
-   * Whether all packages of the image are matched with advisories, and their vulnerabilities with catalogs.
+   * Whether the findings are up to date: the image is read, and all its packages are matched with the current
+   * advisories and catalogs of the organization. `pending` has what is missing.
    *
    * @generated from field: bool matched = 8;
    */
@@ -557,6 +558,29 @@ export declare type ListImageFindingsResponse = Message<"berth.vulnerabilities.v
    * @generated from field: repeated berth.vulnerabilities.v1.CveCatalog catalogs = 11;
    */
   catalogs: CveCatalog[];
+
+  /**
+   * Work in the background after which the findings may be different. Empty if `matched` is set, or if the image
+   * could not be read.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.PendingWork pending = 12;
+   */
+  pending: PendingWork[];
+
+  /**
+   * Why the image could not be read. Empty unless `contents_state` is `failed`.
+   *
+   * @generated from field: string contents_reason = 13;
+   */
+  contentsReason: string;
+
+  /**
+   * Number of parts of the image, such as layers and files, that could not be read: vulnerabilities of packages in
+   * them are unknown. GetImageContents returns them.
+   *
+   * @generated from field: int64 problem_count = 14;
+   */
+  problemCount: bigint;
 };
 
 /**
@@ -659,6 +683,13 @@ export declare type ImageReport = Message<"berth.vulnerabilities.v1.ImageReport"
    * @generated from field: string report = 3;
    */
   report: string;
+
+  /**
+   * Work in the background after which the report may be different. The report states it too.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.PendingWork pending = 4;
+   */
+  pending: PendingWork[];
 };
 
 /**
@@ -776,6 +807,14 @@ export declare type ListAffectedImagesResponse = Message<"berth.vulnerabilities.
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Whether all packages of the organization are matched with the current advisories and catalogs: otherwise,
+   * there may be more images. Images that are not read have no packages.
+   *
+   * @generated from field: bool matched = 3;
+   */
+  matched: boolean;
 };
 
 /**
@@ -844,6 +883,13 @@ export declare type ImageFindingsDifference = Message<"berth.vulnerabilities.v1.
    * @generated from field: repeated berth.vulnerabilities.v1.Finding changed = 3;
    */
   changed: Finding[];
+
+  /**
+   * Work in the background after which the difference may be another one.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.PendingWork pending = 4;
+   */
+  pending: PendingWork[];
 };
 
 /**
@@ -851,6 +897,54 @@ export declare type ImageFindingsDifference = Message<"berth.vulnerabilities.v1.
  * Use `create(ImageFindingsDifferenceSchema)` to create a new message.
  */
 export declare const ImageFindingsDifferenceSchema: GenMessage<ImageFindingsDifference>;
+
+/**
+ * Work in the background after which the findings of an image may be different.
+ *
+ * @generated from enum berth.vulnerabilities.v1.PendingWork
+ */
+export enum PendingWork {
+  /**
+   * Not specified. Never set.
+   *
+   * @generated from enum value: PENDING_WORK_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The image is to be read.
+   *
+   * @generated from enum value: PENDING_WORK_CONTENTS = 1;
+   */
+  CONTENTS = 1,
+
+  /**
+   * Packages of the image are to be matched with advisories for the first time.
+   *
+   * @generated from enum value: PENDING_WORK_PACKAGES = 2;
+   */
+  PACKAGES = 2,
+
+  /**
+   * Advisories about packages of the image, or severities of its vulnerabilities, have changed and are to be
+   * matched.
+   *
+   * @generated from enum value: PENDING_WORK_ADVISORIES = 3;
+   */
+  ADVISORIES = 3,
+
+  /**
+   * A catalog has changed and is to be applied to the vulnerabilities of the organization.
+   *
+   * @generated from enum value: PENDING_WORK_CATALOGS = 4;
+   */
+  CATALOGS = 4,
+}
+
+/**
+ * Describes the enum berth.vulnerabilities.v1.PendingWork.
+ */
+export declare const PendingWorkSchema: GenEnum<PendingWork>;
 
 /**
  * Formats of reports.
@@ -907,7 +1001,8 @@ export declare const FindingsService: GenService<{
   },
   /**
    * Compares the vulnerabilities of two images of a repo. Fails with NOT_FOUND if the repo does not have one
-   * of them.
+   * of them, and with FAILED_PRECONDITION, type IMAGE_NOT_READ or IMAGE_NOT_MATCHED, if the packages of one are
+   * not known or not matched with advisories yet.
    *
    * @generated from rpc berth.vulnerabilities.v1.FindingsService.CompareImageFindings
    */

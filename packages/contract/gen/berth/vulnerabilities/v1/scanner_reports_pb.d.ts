@@ -479,7 +479,8 @@ export declare type ScannerReportComparison = Message<"berth.vulnerabilities.v1.
   commonCount: bigint;
 
   /**
-   * Whether all packages of the image are matched with advisories: otherwise, this server may find more.
+   * Whether all packages of the image are matched with the current advisories: otherwise, this server may find
+   * more.
    *
    * @generated from field: bool matched = 6;
    */
