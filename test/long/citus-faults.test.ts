@@ -5,13 +5,21 @@ import { openPostgresDb } from '@berth/server/storage/db.ts'
 import pg from 'pg'
 import { clusterSettings, hasCitus } from '../../scripts/citus.ts'
 import { findServerBinaries } from '../../scripts/postgres.ts'
-import { createApiFixture, newName, type Organization } from '../support/api/api-fixture.ts'
+import {
+  type Api,
+  apiOf,
+  createApiFixture,
+  managedRole,
+  newName,
+  type Organization,
+} from '../support/api/api-fixture.ts'
 import { runAdminJson } from '../support/database/backups.ts'
 import { joinServers } from '../support/database/citus-databases.ts'
 import { openDatabase } from '../support/database/open-database.ts'
 import { type OwnPostgres, startPostgres } from '../support/database/postgres.ts'
 import { type Cleanup, temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /**
  * Faults of a distributed database under load: a worker dies, stops responding, comes back and is replaced, and shards move. Which
@@ -53,6 +61,8 @@ describe('faults of a distributed database', { skip }, () => {
   let coordinator: pg.Client
   let berth: TestBerth
   let load: ReturnType<typeof startLoad>
+  /** Can read an organization on each worker; its own row is on the first one. */
+  let member: Api
   const organizations: Organization[] = []
 
   const run = async <R>(text: string, values: readonly unknown[] = []): Promise<R[]> =>
@@ -95,6 +105,13 @@ describe('faults of a distributed database', { skip }, () => {
       organizations.push(organization)
     }
     fixture.grpc.close()
+    const [, first] = servers as [OwnPostgres, OwnPostgres]
+    let user: string
+    do user = await createPerson(berth)
+    while ((await portOf(user)) !== first.port)
+    for (const { uid } of organizations)
+      await fixture.admin.create(`iam/roleBindings/${uid}`, { identityUid: user, roleUid: managedRole('viewer') })
+    member = apiOf(berth, await berth.tokenOf(user))
     load = startLoad(organizations)
   })
   after(async () => {
@@ -160,6 +177,16 @@ describe('faults of a distributed database', { skip }, () => {
       else await worker.kill()
       await sleep(ms)
       const ready = await fetch(`${berth.url}/readyz`)
+      // A user with roles on both: the server of a frozen worker is not known before its statements time out.
+      if (!isFrozen)
+        for (const { uid } of organizations) {
+          const reply = await member.get(`iam/groups/${uid}`)
+          assert.equal(reply.status, affected.has(uid) ? 503 : 200, reply.text)
+          const created = await member.post(`iam/groups/${uid}`, { name: newName('g') })
+          assert.equal(created.status, affected.has(uid) ? 503 : 403, created.text)
+        }
+      // Lists of all organizations are complete or fail.
+      if (!isFrozen) assert.equal((await member.get('iam/groups')).status, 503)
       const attempts = load.attempts.slice(first)
       if (isFrozen) worker.thaw()
       else await worker.restart()
