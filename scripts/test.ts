@@ -51,8 +51,10 @@ const selected = onCitus ? ['citus'] : (process.env['BERTH_TEST_DATABASES']?.spl
 
 /** Exit code of a program that Ctrl-C ended. */
 const INTERRUPTED = 130
-/** More than cores: many tests wait for processes and time limits. */
-const CONCURRENCY = Math.min(2 * availableParallelism(), availableParallelism() + 2)
+/** More than cores: many tests wait for processes and time limits. Not with several database servers for each test. */
+const CONCURRENCY = onCitus
+  ? availableParallelism()
+  : Math.min(2 * availableParallelism(), availableParallelism() + 2)
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 /** Each test file, server and command is a process of its own; what one of them compiled, the next ones read. */

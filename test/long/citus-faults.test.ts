@@ -91,8 +91,7 @@ describe('faults of a distributed database', { skip }, () => {
       'postgres',
     )
     const [{ url }] = servers as [OwnPostgres]
-    coordinator = new pg.Client({ connectionString: url })
-    await coordinator.connect()
+    coordinator = await connectTo(url)
     berth = await startTestBerth({ name: 'citus', open: () => openPostgresDb(url, { onError() {} }) })
     const fixture = createApiFixture(berth)
     const wanted = new Map(servers.slice(1).map(({ port }) => [port, ORGANIZATIONS]))
@@ -199,6 +198,33 @@ describe('faults of a distributed database', { skip }, () => {
       await assertNothingLost()
     })
 
+  test('while the coordinator is down, all requests fail with 503, and nothing that was acknowledged is lost', async (t) => {
+    await untilRecovered()
+    const [server] = servers as [OwnPostgres]
+    const all = new Set(organizations.map(({ uid }) => uid))
+    const first = load.attempts.length
+    await server.kill()
+    const killed = performance.now()
+    await sleep(DEAD_MS)
+    const ready = await fetch(`${berth.url}/readyz`)
+    const attempts = load.attempts.slice(first)
+    await server.restart()
+    const recoveredMs = await untilRecovered()
+    coordinator = await connectTo(server.url)
+    t.diagnostic(
+      `${report('the coordinator is down', attempts, all)}; all succeed ${recoveredMs} ms after it is back`,
+    )
+    const during = attempts.filter(({ startMs }) => startMs >= killed)
+    assert.ok(during.length > 0)
+    assert.deepEqual(
+      during.filter(({ status }) => status === 200),
+      [],
+    )
+    assertUnavailable(attempts)
+    assert.equal(ready.status, 503)
+    await assertNothingLost()
+  })
+
   test('a backup under load has what was acknowledged before it, and restores to one server', async () => {
     const known = [...load.acknowledged]
     const [{ url }] = servers as [OwnPostgres]
@@ -268,6 +294,14 @@ describe('faults of a distributed database', { skip }, () => {
     await assertNothingLost()
   })
 })
+
+async function connectTo(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  // It ends with its server.
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
 
 /** One writer and one reader for each organization, until `stop`. */
 function startLoad(organizations: readonly Organization[]) {
