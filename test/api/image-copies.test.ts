@@ -356,7 +356,9 @@ onEveryStore('copies of images', (cast) => {
   })
 
   const skip = differsOnCitus('copiedManifestsMax')
-  test('an image with more manifests than one copy may have is rejected (copiedManifestsMax)', { skip }, async () => {
+  test('an image with more manifests than one copy may have is rejected (copiedManifestsMax)', {
+    skip,
+  }, async () => {
     const { copy, push, about, owner, from, digestAt } = await prepared()
     const image = await push(testImage(), '1.0')
     const first = await push(about(image))

@@ -109,7 +109,10 @@ describe('faults of a distributed database', { skip }, () => {
     do user = await createPerson(berth)
     while ((await portOf(user)) !== first.port)
     for (const { uid } of organizations)
-      await fixture.admin.create(`iam/roleBindings/${uid}`, { identityUid: user, roleUid: managedRole('viewer') })
+      await fixture.admin.create(`iam/roleBindings/${uid}`, {
+        identityUid: user,
+        roleUid: managedRole('viewer'),
+      })
     member = apiOf(berth, await berth.tokenOf(user))
     load = startLoad(organizations)
   })

@@ -40,7 +40,10 @@ export async function copyCitusDatabase(urls: readonly string[], from: string, n
  * The coordinator first: its background process connects to the workers. One connection may still start between the end of the others and
  * the deletion, so this repeats.
  */
-export async function dropCitusDatabase([coordinator, ...workers]: readonly string[], name: string): Promise<void> {
+export async function dropCitusDatabase(
+  [coordinator, ...workers]: readonly string[],
+  name: string,
+): Promise<void> {
   const drop = async (url: string) => {
     for (let attempt = 1; ; attempt += 1)
       try {
