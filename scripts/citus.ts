@@ -29,6 +29,8 @@ export const clusterSettings = {
   max_prepared_transactions: 300,
   // Each database has a process that ends distributed deadlocks.
   max_worker_processes: 64,
+  // Statements on several shards of a server use one connection. By default those that take 10 ms open up to 16, each with a process.
+  'citus.max_adaptive_executor_pool_size': 1,
   'citus.node_conninfo': 'sslmode=disable',
   // Two on each worker: enough for statements that go to several, and quick to create.
   'citus.shard_count': 4,

@@ -15,6 +15,7 @@ import { run as runFiles } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { createCitusTemplates } from '../test/support/database/citus-databases.ts'
+import { citusSelection, runsOnCitus } from '../test/support/database/citus-suites.ts'
 import { createPostgresTemplate } from '../test/support/database/postgres-template.ts'
 import { hasCitus, startThrowAwayCluster, type ThrowAwayCluster } from './citus.ts'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
@@ -26,9 +27,10 @@ import { groupFiles, separate, type TestProcess } from './test-groups.ts'
  *
  *   --all               runs every suite on SQLite and PostgreSQL: on a server for the run, or on PGlite where the machine has no server
  *   --long              runs the long suites, test/long/, on every database instead
+ *   --citus             runs every suite that runs on PostgreSQL on a Citus cluster instead; needs a PostgreSQL with Citus
+ *   --citus-selection   the same for a selection that takes a few minutes (test/support/database/citus-suites.ts)
  *   --golden            rewrites the golden files, by running the tests that have some
  *   --require-postgres  fails when there is no PostgreSQL server
- *   --require-citus     fails when the PostgreSQL of the machine has no Citus
  */
 
 const { values: options, positionals: filters } = parseArgs({
@@ -38,14 +40,21 @@ const { values: options, positionals: filters } = parseArgs({
     long: { type: 'boolean', default: false },
     golden: { type: 'boolean', default: false },
     'require-postgres': { type: 'boolean', default: false },
-    'require-citus': { type: 'boolean', default: false },
+    citus: { type: 'boolean', default: false },
+    'citus-selection': { type: 'boolean', default: false },
   },
 })
 
+const onCitus = options.citus || options['citus-selection']
+/** The databases of all suites, if they are selected. */
+const selected = onCitus ? ['citus'] : (process.env['BERTH_TEST_DATABASES']?.split(',') ?? [])
+
 /** Exit code of a program that Ctrl-C ended. */
 const INTERRUPTED = 130
-/** More than cores: many tests wait for processes and time limits. */
-const CONCURRENCY = Math.min(2 * availableParallelism(), availableParallelism() + 2)
+/** More than cores: many tests wait for processes and time limits. Not with several database servers for each test. */
+const CONCURRENCY = onCitus
+  ? availableParallelism()
+  : Math.min(2 * availableParallelism(), availableParallelism() + 2)
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 /** Each test file, server and command is a process of its own; what one of them compiled, the next ones read. */
@@ -84,7 +93,7 @@ async function main(): Promise<number> {
   if (found.url === undefined && options['require-postgres']) return 1
   const citus = await findCitus()
   if (citus !== undefined) print(citus)
-  if (cluster === undefined && citus !== undefined && options['require-citus']) return 1
+  if (cluster === undefined && onCitus) return 1
   if (interrupt.signal.aborted) return INTERRUPTED
   const clusterTemplates = cluster === undefined ? undefined : await createCitusTemplates(cluster.urls)
   const template = found.url === undefined ? undefined : await createPostgresTemplate(found.url)
@@ -94,7 +103,7 @@ async function main(): Promise<number> {
     TMPDIR: directory,
     BERTH_TEST_RUN_DIRECTORY: directory,
     BERTH_TEST_DATABASES:
-      process.env['BERTH_TEST_DATABASES'] ?? (options.all || options.long ? everyDatabase : undefined),
+      selected.length > 0 ? selected.join(',') : options.all || options.long ? everyDatabase : undefined,
     BERTH_TEST_POSTGRES_URL: found.url,
     BERTH_TEST_POSTGRES_TEMPLATE: template?.name,
     BERTH_TEST_CITUS_URLS: cluster?.urls.join(','),
@@ -118,6 +127,8 @@ function testFiles(): string[] {
   const all = globSync('{packages,test}/**/*.test.ts', { exclude: ['**/node_modules/**'] })
   return all
     .filter((file) => file.startsWith('test/long/') === options.long)
+    .filter((file) => !onCitus || runsOnCitus(file, readFileSync(file, 'utf8')))
+    .filter((file) => !options['citus-selection'] || citusSelection.includes(file))
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .filter((file) => !options.golden || /assertGolden\(|BERTH_GOLDEN/.test(readFileSync(file, 'utf8')))
 }
@@ -144,8 +155,8 @@ function hasMemoryFiles(): boolean {
 
 /** Finds or starts the PostgreSQL server of the run, if one is needed; with a sentence about it. */
 async function findPostgres(): Promise<{ readonly url?: string; readonly text: string }> {
-  const selected = process.env['BERTH_TEST_DATABASES']?.split(',') ?? []
   const isNeeded = options.all || options.long || options['require-postgres'] || selected.includes('postgres')
+  if (!isNeeded && onCitus) return { text: 'Databases: Citus alone' }
   if (!isNeeded)
     return { text: 'Databases: SQLite, and PGlite for what engines do differently; every database: --all' }
   const given = process.env['BERTH_TEST_POSTGRES_URL']
@@ -168,8 +179,7 @@ async function findPostgres(): Promise<{ readonly url?: string; readonly text: s
 
 /** Starts the Citus cluster of the run, if it is selected; returns a sentence about it. */
 async function findCitus(): Promise<string | undefined> {
-  const selected = process.env['BERTH_TEST_DATABASES']?.split(',') ?? []
-  if (!selected.includes('citus') && !options['require-citus']) return undefined
+  if (!selected.includes('citus')) return undefined
   const binaries = findServerBinaries()
   if (binaries === undefined || !hasCitus(binaries)) return 'Citus: not installed; its suites are skipped'
   cluster = await startThrowAwayCluster(binaries, directory)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { osvRecord } from './support/advisories/feeds.ts'
@@ -45,9 +47,9 @@ describe('read replica', { skip: withoutPostgres }, () => {
   })
 
   /** All nodes have one base URL, which is not their address. */
-  const startNode = async (t: Cleanup) => {
+  const startNode = async (t: Cleanup, more: Readonly<Record<string, string>> = {}) => {
     const port = await freePort()
-    const serving = await serveBerth(t, { ...env, BERTH_LISTEN: `127.0.0.1:${port}` })
+    const serving = await serveBerth(t, { ...env, ...more, BERTH_LISTEN: `127.0.0.1:${port}` })
     return { ...serving, url: `http://127.0.0.1:${port}` }
   }
 
@@ -55,8 +57,8 @@ describe('read replica', { skip: withoutPostgres }, () => {
     call('GET', `${through.serving.url}/audit/v1/events?pageSize=1`, { token: node.token })
 
   /** Creates a group, and returns how many events of it the audit log lists, which a replica serves. */
-  const writeAndList = async (through = node) => {
-    const { status, body, text } = await node.write()
+  const writeAndList = async (through = node, writer = node) => {
+    const { status, body, text } = await writer.write()
     assert.equal(status, 200, text)
     const address = `${through.serving.url}/audit/v1/events?resourceUid=${encodeURIComponent(body.uid)}`
     const listed = await call('GET', address, { token: node.token })
@@ -81,6 +83,16 @@ describe('read replica', { skip: withoutPostgres }, () => {
     return (await countReads(of)).replica > before.replica
   }
 
+  const sessionsOn = async (server: OwnPostgres) =>
+    Number(
+      (
+        await runSql(
+          server,
+          `select count(*) as n from pg_stat_activity where application_name like 'berth %'`,
+        )
+      )[0]?.n,
+    )
+
   const runSql = async (server: OwnPostgres, text: string) => {
     const client = new pg.Client({ connectionString: server.url })
     await client.connect()
@@ -98,11 +110,7 @@ describe('read replica', { skip: withoutPostgres }, () => {
     for (let n = 0; n < 40; n++) assert.equal(await writeAndList(other), 1, `change ${n}`)
     const { replica } = await countReads(other)
     assert.ok(replica > before.replica, 'the replica served reads')
-    const sessions = await runSql(
-      standby,
-      `select count(*)::int as n from pg_stat_activity where application_name like 'berth %'`,
-    )
-    assert.ok(sessions[0].n > 0, 'through connections to it')
+    assert.ok((await sessionsOn(standby)) > 0, 'through connections to it')
   })
 
   test('the primary serves reads while the replica is behind (databaseReplicaWaitMs), until it has caught up', async () => {
@@ -171,6 +179,61 @@ describe('read replica', { skip: withoutPostgres }, () => {
     assert.match(alone.stdout, /reads use the primary: 127\.0\.0\.1:\d+ is not a standby/)
   })
 
+  test('several standbys behind one address serve reads, and one that is behind is not used', async (t) => {
+    const second = await startStandby(t, primary)
+    const address = await startBalancer(t, [standby, second])
+    const other = observe({ ...node, serving: await startNode(t, { BERTH_DATABASE_READ_URL: address }) })
+    await eventually(() => isReplicaUsed(other))
+    // Each read that runs beside others has a connection of its own.
+    await eventually(async () => {
+      await Promise.all(Array.from({ length: 10 }, () => listAll(other)))
+      return (await sessionsOn(second)) > 0
+    })
+    await runSql(second, 'select pg_wal_replay_pause()')
+    try {
+      const before = await countReads(other)
+      for (let n = 0; n < 20; n++) assert.equal(await writeAndList(other), 1, `change ${n}`)
+      assert.ok((await countReads(other)).behind > before.behind, 'reads met the one that is behind')
+    } finally {
+      await runSql(second, 'select pg_wal_replay_resume()')
+    }
+    await eventually(() => isReplicaUsed(other))
+  })
+
+  test('a standby that did not follow the failover is not used, even if it has replayed more of the log', async (t) => {
+    const candidate = await startStandby(t, primary)
+    const left = await startStandby(t, primary)
+    candidate.promote()
+    await eventually(
+      async () => (await runSql(candidate, 'select pg_is_in_recovery() as standby'))[0]?.standby === false,
+    )
+    // Lost changes: the new primary does not have them.
+    for (let n = 0; n < 20; n++) assert.equal((await node.write()).status, 200)
+    const through = async (replica: OwnPostgres) =>
+      observe({
+        ...node,
+        serving: await startNode(t, {
+          BERTH_DATABASE_URL: candidate.url,
+          BERTH_DATABASE_READ_URL: replica.url,
+        }),
+      })
+    const stale = await through(left)
+    for (let n = 0; n < 5; n++) assert.equal(await writeAndList(stale, stale), 1, `change ${n}`)
+    const position = async (server: OwnPostgres, text: string) => (await runSql(server, text))[0]?.n
+    const written = await position(candidate, 'select pg_current_wal_flush_lsn()::text as n')
+    await eventually(
+      async () =>
+        (await position(left, `select pg_last_wal_replay_lsn() >= '${written}'::pg_lsn as n`)) === true ||
+        (await node.write()).status !== 200,
+    )
+    assert.equal(await isReplicaUsed(stale), false)
+    assert.equal((await countReads(stale)).replica, 0)
+    // One that follows the new primary is used.
+    const current = await through(await startStandby(t, candidate))
+    await eventually(() => isReplicaUsed(current))
+    assert.equal(await writeAndList(current, current), 1)
+  })
+
   test('a replica that is promoted, or ends, is not used', async () => {
     await eventually(isReplicaUsed)
     standby.promote()
@@ -181,3 +244,26 @@ describe('read replica', { skip: withoutPostgres }, () => {
     assert.equal((await node.get('/readyz')).status, 200)
   })
 })
+
+/** Distributes connections over servers, in turn, as a service or a TCP balancer does. Returns its address. */
+async function startBalancer(t: Cleanup, servers: readonly OwnPostgres[]): Promise<string> {
+  let at = 0
+  const balancer = createServer((client) => {
+    const { port = 0 } = servers[at++ % servers.length] ?? {}
+    const server = connect(port, '127.0.0.1')
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const)
+      one
+        .on('error', () => other.destroy())
+        .on('close', () => other.destroy())
+        .pipe(other)
+  }).listen(0, '127.0.0.1')
+  await once(balancer, 'listening')
+  t.after(() => {
+    balancer.close()
+  })
+  const { port } = balancer.address() as AddressInfo
+  return `postgres://berth@127.0.0.1:${port}/postgres`
+}

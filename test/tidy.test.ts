@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { settings } from '@berth/server/installation/config.ts'
+import { citusDifferences, citusSelection, runsOnCitus } from './support/database/citus-suites.ts'
 import { previousRelease } from './support/server/previous-release.ts'
 import {
   FILES_PER_FOLDER_MAX,
@@ -339,4 +340,17 @@ test('each kind of background job is in docs/background-work.md', () => {
   })
   const missing = named.filter((name) => !text.includes(`\`${name}\``) && !name.endsWith('/job-scheduler.ts'))
   assert.deepEqual(missing, [])
+})
+
+test('each declared difference of a distributed database is used by a test and documented, and the selection for CI exists', () => {
+  const documented = textOf('docs/scaling.md')
+  const tests = files.filter((file) => file.endsWith('.test.ts')).map(textOf)
+  for (const [name, reason] of Object.entries(citusDifferences)) {
+    assert.ok(
+      tests.some((text) => text.includes(`differsOnCitus('${name}')`)),
+      `no test needs ${name}`,
+    )
+    assert.ok(documented.includes(`\`${name}\``), `${name} (${reason}) is not in docs/scaling.md`)
+  }
+  for (const file of citusSelection) assert.ok(runsOnCitus(file, textOf(file)), file)
 })

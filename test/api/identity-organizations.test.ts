@@ -209,7 +209,7 @@ for (const database of databases.filter(({ name }) => ['postgres', 'citus'].incl
     const end = Promise.withResolvers<void>()
     // As in a distributed database between the commits of two servers.
     const writing = inTransaction(db, async (tx) => {
-      await recordOrganization(db, tx, root as Uid, identity_uid)
+      await recordOrganization(db, tx, root as Uid, [identity_uid])
       await tx
         .insertInto('role_bindings')
         .values({

@@ -5,13 +5,21 @@ import { openPostgresDb } from '@berth/server/storage/db.ts'
 import pg from 'pg'
 import { clusterSettings, hasCitus } from '../../scripts/citus.ts'
 import { findServerBinaries } from '../../scripts/postgres.ts'
-import { createApiFixture, newName, type Organization } from '../support/api/api-fixture.ts'
+import {
+  type Api,
+  apiOf,
+  createApiFixture,
+  managedRole,
+  newName,
+  type Organization,
+} from '../support/api/api-fixture.ts'
 import { runAdminJson } from '../support/database/backups.ts'
 import { joinServers } from '../support/database/citus-databases.ts'
 import { openDatabase } from '../support/database/open-database.ts'
 import { type OwnPostgres, startPostgres } from '../support/database/postgres.ts'
 import { type Cleanup, temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /**
  * Faults of a distributed database under load: a worker dies, stops responding, comes back and is replaced, and shards move. Which
@@ -53,6 +61,8 @@ describe('faults of a distributed database', { skip }, () => {
   let coordinator: pg.Client
   let berth: TestBerth
   let load: ReturnType<typeof startLoad>
+  /** An owner of organizations on each worker; its own row is on the first one. */
+  let member: Api
   const organizations: Organization[] = []
 
   const run = async <R>(text: string, values: readonly unknown[] = []): Promise<R[]> =>
@@ -81,8 +91,7 @@ describe('faults of a distributed database', { skip }, () => {
       'postgres',
     )
     const [{ url }] = servers as [OwnPostgres]
-    coordinator = new pg.Client({ connectionString: url })
-    await coordinator.connect()
+    coordinator = await connectTo(url)
     berth = await startTestBerth({ name: 'citus', open: () => openPostgresDb(url, { onError() {} }) })
     const fixture = createApiFixture(berth)
     const wanted = new Map(servers.slice(1).map(({ port }) => [port, ORGANIZATIONS]))
@@ -95,6 +104,16 @@ describe('faults of a distributed database', { skip }, () => {
       organizations.push(organization)
     }
     fixture.grpc.close()
+    const [, first] = servers as [OwnPostgres, OwnPostgres]
+    let user: string
+    do user = await createPerson(berth)
+    while ((await portOf(user)) !== first.port)
+    for (const { uid } of organizations)
+      await fixture.admin.create(`iam/roleBindings/${uid}`, {
+        identityUid: user,
+        roleUid: managedRole('owner'),
+      })
+    member = apiOf(berth, await berth.tokenOf(user))
     load = startLoad(organizations)
   })
   after(async () => {
@@ -160,17 +179,55 @@ describe('faults of a distributed database', { skip }, () => {
       else await worker.kill()
       await sleep(ms)
       const ready = await fetch(`${berth.url}/readyz`)
+      // A user with roles on both: the server of a frozen worker is not known before its statements time out.
+      const ofMember: { uid: string; read: number }[] = []
+      if (!isFrozen)
+        for (const { uid } of organizations) {
+          const read = await member.get(`iam/groups/${uid}`)
+          ofMember.push({ uid, read: read.status })
+        }
+      // Lists of all organizations are complete or fail.
+      const listed = isFrozen ? 503 : (await member.get('iam/groups')).status
       const attempts = load.attempts.slice(first)
       if (isFrozen) worker.thaw()
       else await worker.restart()
       const recoveredMs = await untilRecovered()
       t.diagnostic(`${report(name, attempts, affected)}; all succeed ${recoveredMs} ms after it is back`)
+      for (const { uid, read } of ofMember) assert.equal(read, affected.has(uid) ? 503 : 200, uid)
+      assert.equal(listed, 503)
       assert.ok(attempts.some(({ organization, status }) => affected.has(organization) && status === 503))
       assert.deepEqual(failedOutside(attempts, affected), [])
       assertUnavailable(attempts)
       assert.equal(ready.status, 200)
       await assertNothingLost()
     })
+
+  test('while the coordinator is down, all requests fail with 503, and nothing that was acknowledged is lost', async (t) => {
+    await untilRecovered()
+    const [server] = servers as [OwnPostgres]
+    const all = new Set(organizations.map(({ uid }) => uid))
+    const first = load.attempts.length
+    await server.kill()
+    const killed = performance.now()
+    await sleep(DEAD_MS)
+    const ready = await fetch(`${berth.url}/readyz`)
+    const attempts = load.attempts.slice(first)
+    await server.restart()
+    const recoveredMs = await untilRecovered()
+    coordinator = await connectTo(server.url)
+    t.diagnostic(
+      `${report('the coordinator is down', attempts, all)}; all succeed ${recoveredMs} ms after it is back`,
+    )
+    const during = attempts.filter(({ startMs }) => startMs >= killed)
+    assert.ok(during.length > 0)
+    assert.deepEqual(
+      during.filter(({ status }) => status === 200),
+      [],
+    )
+    assertUnavailable(attempts)
+    assert.equal(ready.status, 503)
+    await assertNothingLost()
+  })
 
   test('a backup under load has what was acknowledged before it, and restores to one server', async () => {
     const known = [...load.acknowledged]
@@ -241,6 +298,14 @@ describe('faults of a distributed database', { skip }, () => {
     await assertNothingLost()
   })
 })
+
+async function connectTo(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  // It ends with its server.
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
 
 /** One writer and one reader for each organization, until `stop`. */
 function startLoad(organizations: readonly Organization[]) {

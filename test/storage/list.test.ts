@@ -152,6 +152,7 @@ async function statementsOf(
       voucher: { kind: 'direct' },
       hasUserAuthority: true,
       capabilitiesByScope: new Map(),
+      readableScopes: [],
       at: () => assert.fail('lists do not ask'),
       grantableAt: () => {
         throw new Error('not asked for')

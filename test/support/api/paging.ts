@@ -201,7 +201,7 @@ async function startListRun({ berth, admin }: ApiFixture, question: ListQuestion
       )
       for (const scope of new Set(scopes)) {
         const uid = `${scope}/${randomBytes(8).toString('hex')}`
-        await recordOrganization(db, tx, scope as Uid, identity)
+        await recordOrganization(db, tx, scope as Uid, [identity])
         const binding = rowOf('role_bindings', uid, { name: '' }) as Tables['role_bindings']
         await insertResource(db, tx, 'role_bindings', {
           ...binding,

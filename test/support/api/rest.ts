@@ -31,14 +31,19 @@ export async function call(method: string, url: string, request: RestRequest = {
 }
 
 /**
- * On a distributed database, changes that wait for each other take several times as long, and on a busy machine some wait longer for a connection
- * than Berth allows. Such a request has not started; clients repeat it.
+ * On a distributed database, changes that wait for each other take several times as long, and on a busy machine some wait longer than Berth
+ * allows. Such a request has changed nothing (its reason is not OUTCOME_UNKNOWN); clients repeat it.
  */
 const BUSY_ATTEMPTS = 10
 const BUSY_PAUSE_MS = 1000
 
 function isBusy({ status, body }: RestReply): boolean {
-  return status === 503 && body?.details?.[0]?.reason === 'DATABASE_BUSY'
+  const { reason } = body?.details?.[0] ?? {}
+  return (
+    status === 503 &&
+    (reason === 'DATABASE_BUSY' ||
+      (reason === 'UNAVAILABLE' && /the database (does not respond|took too long)/.test(body.message)))
+  )
 }
 
 async function callOnce(method: string, url: string, request: RestRequest): Promise<RestReply> {

@@ -8,6 +8,10 @@ import { executeStatement } from './postgres-template.ts'
  * copy databases, server by server: a copy has the same shards, and the extension does not know that it is one.
  */
 
+const DROP_ATTEMPTS = 20
+/** SQLSTATE object_in_use. */
+const IN_USE = '55006'
+
 /** Creates a database without tables and one with every migration, for tests to copy. Returns their names. */
 export async function createCitusTemplates(
   urls: readonly string[],
@@ -32,8 +36,24 @@ export async function copyCitusDatabase(urls: readonly string[], from: string, n
   await onEach(urls, (url) => executeStatement(url, `create database ${name} template ${from}`))
 }
 
-export async function dropCitusDatabase(urls: readonly string[], name: string): Promise<void> {
-  await onEach(urls, (url) => executeStatement(url, `drop database if exists ${name} with (force)`))
+/**
+ * The coordinator first: its background process connects to the workers. One connection may still start between the end of the others and
+ * the deletion, so this repeats.
+ */
+export async function dropCitusDatabase(
+  [coordinator, ...workers]: readonly string[],
+  name: string,
+): Promise<void> {
+  const drop = async (url: string) => {
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        return await executeStatement(url, `drop database if exists ${name} with (force)`)
+      } catch (error) {
+        if (attempt === DROP_ATTEMPTS || (error as { code?: string }).code !== IN_USE) throw error
+      }
+  }
+  if (coordinator !== undefined) await drop(coordinator)
+  await onEach(workers, drop)
 }
 
 /** The address of a database on the server of `url`. */

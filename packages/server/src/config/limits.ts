@@ -191,6 +191,8 @@ export const limits = {
   /** How long a read waits until a read replica has replayed the changes before it, and the interval of checks of one that is not used. */
   databaseReplicaWaitMs: 250,
   databaseReplicaCheckMs: 2 * SECOND_MS,
+  /** How long roles in organizations on a lost server of a distributed database are not read again. */
+  databaseLostServerMs: SECOND_MS,
 
   // Fields.
   descriptionCharsMax: 512,

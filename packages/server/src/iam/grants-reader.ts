@@ -12,13 +12,14 @@ import {
   without,
 } from '@berth/contract/capabilities.ts'
 import { LRUCache } from 'lru-cache'
-import { isWithin, pathOf } from '../api/uid.ts'
+import { type ApiError, unavailable } from '../api/errors.ts'
+import { isWithin, pathOf, rootOf } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
 import type { Store } from '../storage/store.ts'
 import { readVoucher } from '../tokens/sessions/valid-sessions.ts'
-import { type GrantRow, type GrantsStore, readGrantRows } from './access/grant-rows.ts'
+import { type GrantRow, type GrantsStore, readGrantRows, type UnreadRow } from './access/grant-rows.ts'
 import { managedRoleByUid, operatorRole, withCatalogOfOwner } from './managed-roles.ts'
 
 /**
@@ -27,6 +28,7 @@ import { managedRoleByUid, operatorRole, withCatalogOfOwner } from './managed-ro
  */
 
 const CACHED_IDENTITIES_MAX = 10_000
+const UNREAD_RETRY_MS = 1000
 
 type CapabilitiesByScope = Grants['capabilitiesByScope']
 
@@ -139,10 +141,20 @@ function findCaller(
 }
 
 /** What the identity of a caller may do, before its token narrows it. */
-function identityGrants(rows: readonly GrantRow[], found: FoundCaller, rules: GrantRules): OwnGrants {
+function identityGrants(facts: readonly GrantRow[], found: FoundCaller, rules: GrantRules): OwnGrants {
+  const rows = facts.filter(isRead)
   const held = sumCapabilities(rows, found.voucher, rules)
+  // Other roles add nothing to all capabilities.
+  const isUnneeded = held.get('') === everyCapability
+  const unread = new Map(
+    facts.flatMap((fact) => ('unread' in fact && !isUnneeded ? [[fact.scope, fact.unread] as const] : [])),
+  )
   const forOperator = rules.ownersManageCatalog ? everyCapability : (held.get('') ?? noCapabilities)
-  return grantsOf(held, { ...found, grantable: union(forOperator, grantableByOwners) })
+  return grantsOf(held, { ...found, unread, grantable: union(forOperator, grantableByOwners) })
+}
+
+function isRead(fact: GrantRow): fact is Exclude<GrantRow, UnreadRow> {
+  return !('unread' in fact)
 }
 
 /** The capabilities that a role of an organization can have. */
@@ -151,10 +163,14 @@ const grantableByOwners = capabilitySetOf(capabilitiesIn(everyCapability).filter
 /** Grants, with the capabilities that its identity can grant on wherever it holds them; a narrower token does not change these. */
 interface OwnGrants extends Grants {
   readonly grantable: CapabilitySet
+  /** `capabilitiesByScope` as far as it could be read. */
+  readonly held: CapabilitiesByScope
+  /** Organizations whose roles could not be read, with the error. */
+  readonly unread: ReadonlyMap<string, unknown>
 }
 
 function sumCapabilities(
-  rows: readonly GrantRow[],
+  rows: readonly Exclude<GrantRow, UnreadRow>[],
   voucher: Voucher,
   { ownersManageCatalog }: GrantRules,
 ): CapabilitiesByScope {
@@ -205,28 +221,52 @@ export function capabilitiesOf(scope: string, roleUid: string, stored: string | 
   return without(held, operatorCapabilities)
 }
 
+type HolderFacts = Pick<OwnGrants, 'voucher' | 'hasUserAuthority' | 'grantable' | 'unread'>
+
 /** Answers questions about holdings. Pure. */
 function grantsOf(
   capabilitiesByScope: CapabilitiesByScope,
-  {
-    voucher,
-    hasUserAuthority: actsAsPerson,
-    grantable,
-  }: Pick<OwnGrants, 'voucher' | 'hasUserAuthority' | 'grantable'>,
+  { voucher, hasUserAuthority: actsAsPerson, grantable, unread }: HolderFacts,
 ): OwnGrants {
-  const at = (uid: string): CapabilitySet => capabilitiesAt(capabilitiesByScope, uid)
+  const readableScopes = [...capabilitiesByScope.keys()]
+  const requireRead = (organization: string) => {
+    if (unread.has(organization)) throw unreadError(organization, unread.get(organization))
+  }
+  const requireAll = () => {
+    for (const organization of unread.keys()) requireRead(organization)
+  }
+  const at = (uid: string): CapabilitySet => {
+    const held = capabilitiesAt(capabilitiesByScope, uid)
+    if (unread.size > 0) requireRead(rootOf(uid))
+    return held
+  }
   return {
     voucher,
     hasUserAuthority: actsAsPerson,
-    capabilitiesByScope,
+    get capabilitiesByScope() {
+      requireAll()
+      return capabilitiesByScope
+    },
+    held: capabilitiesByScope,
+    readableScopes,
     at,
     grantable,
     grantableAt: (uid) => intersect(at(uid), grantable),
     scopesHolding(capabilities) {
-      const scopes = [...capabilitiesByScope.keys()].filter((group) => includesAll(at(group), capabilities))
+      const scopes = readableScopes.filter((group) => includesAll(at(group), capabilities))
+      if (!scopes.includes('')) requireAll()
       return scopes.filter((scope) => !scopes.some((other) => other !== scope && isWithin(scope, other)))
     },
+    unread,
   }
+}
+
+function unreadError(organization: string, cause: unknown): ApiError {
+  return unavailable(
+    `the database server of organization ${organization} does not respond, so your roles there are unknown`,
+    UNREAD_RETRY_MS,
+    cause,
+  )
 }
 
 /**
@@ -235,12 +275,22 @@ function grantsOf(
  */
 function narrow(grants: OwnGrants, caller: Caller): Grants {
   const { scopes, capabilities } = caller
-  const { at, capabilitiesByScope: holdings } = grants
+  const { at, held: holdings, voucher, hasUserAuthority, grantable } = grants
+  const roots = new Set<string>(scopes?.map(rootOf))
+  const unread =
+    scopes === undefined
+      ? grants.unread
+      : new Map([...grants.unread].filter(([organization]) => roots.has(organization)))
+  const facts: HolderFacts = { voucher, hasUserAuthority, grantable, unread }
   const within: CapabilitiesByScope =
-    scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
-  if (capabilities === undefined) return grantsOf(within, grants)
+    scopes === undefined
+      ? holdings
+      : new Map(
+          scopes.filter((scope) => !unread.has(rootOf(scope))).map((scope) => [scope, at(scope)] as const),
+        )
+  if (capabilities === undefined) return grantsOf(within, facts)
   return grantsOf(
     new Map([...within].map(([scope, held]) => [scope, intersect(held, capabilities)] as const)),
-    grants,
+    facts,
   )
 }

@@ -61,7 +61,7 @@ export function roleBindingsService(store: Store) {
       checks: ({ next }) => checkUids(next),
       async authorize({ tx, call, parent, next }) {
         await lockBindingTargets(store, tx, call, parent, next)
-        await recordOrganization(store.db, tx, parent, next.identityUid)
+        await recordOrganization(store.db, tx, parent, [next.identityUid])
       },
       columns: ({ next: { identityUid, roleUid }, existing }) => ({
         identity_uid: identityUid,
@@ -140,8 +140,13 @@ async function insertBindings(store: Store, tx: Tx, call: Call, group: Uid, bind
   const uids = bindings.map(() => store.uids.child(group)).sort()
   const rows: RoleBindingRow[] = []
   for (const { binding } of sorted) await lockBindingTargets(store, tx, call, group, binding)
-  for (const [n, { binding, at }] of sorted.entries())
-    rows[at] = await insertBinding(store, tx, group, binding, { uid: uids[n] })
+  const identities = bindings.map(({ identityUid }) => identityUid)
+  await recordOrganization(store.db, tx, group, identities)
+  for (const [n, { binding, at }] of sorted.entries()) {
+    const row = bindingRow(store, group, binding, { uid: uids[n] })
+    await insertResource(store.db, tx, 'role_bindings', row)
+    rows[at] = row
+  }
   return rows
 }
 
@@ -157,19 +162,33 @@ async function lockBindingTargets(
   await lockGrantableRole(store, tx, call, group, roleUid)
 }
 
+interface BindingOptions {
+  readonly uid?: string | undefined
+  readonly acceptedThrough?: RecordedProvider
+}
+
 /** Binds an identity to a role in a group. All three are locked. */
 export async function insertBinding(
-  { db, clock, uids }: Store,
+  store: Store,
   tx: Tx,
   group: Uid,
-  { identityUid, roleUid }: BindingKey,
-  {
-    uid = uids.child(group),
-    acceptedThrough = '',
-  }: { readonly uid?: string | undefined; readonly acceptedThrough?: RecordedProvider } = {},
+  binding: BindingKey,
+  options: BindingOptions = {},
 ): Promise<RoleBindingRow> {
+  const row = bindingRow(store, group, binding, options)
+  await recordOrganization(store.db, tx, group, [binding.identityUid])
+  await insertResource(store.db, tx, 'role_bindings', row)
+  return row
+}
+
+function bindingRow(
+  { clock, uids }: Store,
+  group: Uid,
+  { identityUid, roleUid }: BindingKey,
+  { uid = uids.child(group), acceptedThrough = '' }: BindingOptions,
+): RoleBindingRow {
   const now = clock()
-  const row: RoleBindingRow = {
+  return {
     root: rootOf(group),
     uid,
     parent: group,
@@ -180,9 +199,6 @@ export async function insertBinding(
     created_ms: now,
     updated_ms: now,
   }
-  await recordOrganization(db, tx, group, identityUid)
-  await insertResource(db, tx, 'role_bindings', row)
-  return row
 }
 
 /** Grants the creator of an organization the owner role on it. The binding is deleted with the organization. */
@@ -207,7 +223,7 @@ export async function bindCreator(
     created_ms: now,
     updated_ms: now,
   }
-  await recordOrganization(db, tx, organization, identity)
+  await recordOrganization(db, tx, organization, [identity])
   await insertResource(db, tx, 'role_bindings', row, { unlimited: true })
 }
 

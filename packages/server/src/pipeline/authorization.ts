@@ -37,8 +37,13 @@ export interface Grants {
   readonly voucher: Voucher
   /** Whether the caller may act on the user as a whole (vouching.ts). */
   readonly hasUserAuthority: boolean
-  /** Capabilities by the group of their bindings; '' is the platform. */
+  /**
+   * Capabilities by the group of their bindings; '' is the platform. Throws code 14 if those in some organization could not be read, since
+   * its server in a distributed database does not respond. So do the following functions if they need these.
+   */
   readonly capabilitiesByScope: ReadonlyMap<string, CapabilitySet>
+  /** The groups of `capabilitiesByScope` that could be read. */
+  readonly readableScopes: readonly string[]
   /** Returns all capabilities at a uid: of bindings there and at every group above. */
   at(uid: string): CapabilitySet
   /** Returns those of `at(uid)` that the caller can grant on: capabilities for the operator only with authority on the platform (R19). */
@@ -185,7 +190,9 @@ export function requireGrantable(grants: Grants, scope: string, needed: Capabili
  * `capabilitiesByScope`.
  */
 export function requireCapabilitiesAnywhere(grants: Grants, needed: CapabilitySet): void {
-  for (const group of grants.capabilitiesByScope.keys()) if (includesAll(grants.at(group), needed)) return
+  for (const group of grants.readableScopes) if (includesAll(grants.at(group), needed)) return
+  // Throws if another group could hold them.
+  grants.scopesHolding(needed)
   throw permissionDenied(
     `this requires ${formatMissing(needed)}, which you do not hold in any group. Ask an owner of your organization for a role that includes it.`,
   )

@@ -11,6 +11,7 @@ import { v1Translations } from './services.ts'
 
 const grants: Grants = {
   capabilitiesByScope: new Map(),
+  readableScopes: [],
   at: () => everyCapability,
   grantableAt: () => everyCapability,
   scopesHolding: () => [''],

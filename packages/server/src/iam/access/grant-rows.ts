@@ -1,5 +1,7 @@
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { LRUCache } from 'lru-cache'
 import { depthOf, rootOf, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
 import type { Caller } from '../../pipeline/call.ts'
 import type { Tx } from '../../storage/db.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
@@ -8,7 +10,7 @@ import { currentSessionSql, type VoucherColumns } from '../../tokens/sessions/va
 
 /** Reads the roles of an identity: in one statement, or from the servers of its organizations alone (ADR 86). */
 
-export type GrantRow = RoleRow | CallerRow
+export type GrantRow = RoleRow | CallerRow | UnreadRow
 
 interface RoleRow {
   /** uid of the group; '' for the platform. */
@@ -16,6 +18,13 @@ interface RoleRow {
   readonly role_uid: string
   readonly capabilities: string | null
   readonly accepted_through: string
+}
+
+/** Shows that the roles in an organization could not be read. */
+export interface UnreadRow {
+  /** uid of the organization. */
+  readonly scope: string
+  readonly unread: unknown
 }
 
 /** The row that shows that the identity exists, and its session. */
@@ -90,7 +99,7 @@ function readTogether(
 
 /**
  * Reads the session from the coordinator, the identity from its server, and its roles from the servers of its organizations. A server that
- * does not respond then affects only the identities and organizations on it.
+ * is lost then affects only the identities and organizations on it.
  */
 async function readByServer(
   isDistributed: Promise<boolean> | true,
@@ -119,16 +128,59 @@ async function readByServer(
     if (organization !== null) organizations.push(organization)
     else rows.push(row.scope === null ? { ...row, ...columns } : row)
   }
-  if (organizations.length > 0)
-    rows.push(...(await read<RoleRow>((sql) => boundRolesSql(sql, identity, organizations))))
+  const readBound = (of: readonly string[]) => read<RoleRow>((sql) => boundRolesSql(sql, identity, of))
+  rows.push(...(await readReachable(store, tx, organizations, readBound)))
   const provider = assumed?.provider ?? columns.provider_uid
-  if (provider !== null && (assumed !== undefined || Number(groups) > 0))
-    rows.push(
-      ...(await read<RoleRow>((sql) =>
-        mappedRolesSql(sql, { identity, session, assumed, nowMs, root: rootOf(provider) }),
-      )),
-    )
+  if (provider !== null && (assumed !== undefined || Number(groups) > 0)) {
+    const root = rootOf(provider)
+    const readMapped = () =>
+      read<RoleRow>((sql) => mappedRolesSql(sql, { identity, session, assumed, nowMs, root }))
+    rows.push(...(await readReachable(store, tx, [root], readMapped)))
+  }
   return rows
+}
+
+/** Organizations on lost servers, with the error: reading them again would fail each statement that names them. */
+const lost = new LRUCache<string, { readonly error: unknown }>({
+  max: 10_000,
+  ttl: limits.databaseLostServerMs,
+})
+
+/**
+ * Reads the roles in organizations. If a server is lost, reads those on the others, and returns the rest as not readable. In a transaction,
+ * which ends with its first failed statement, this is known from the reads before it.
+ */
+async function readReachable(
+  { db }: GrantsStore,
+  tx: Tx | undefined,
+  organizations: readonly string[],
+  read: (organizations: readonly string[]) => Promise<RoleRow[]>,
+): Promise<GrantRow[]> {
+  const unread = new Map<string, unknown>()
+  for (const organization of organizations) {
+    const known = lost.get(organization)
+    if (known !== undefined) unread.set(organization, known.error)
+  }
+  const reachable = organizations.filter((organization) => !unread.has(organization))
+  const readServers = async () => {
+    const servers = await db.rules.groupByServer(db, reachable)
+    const found = await Promise.allSettled(servers.map(read))
+    return found.flatMap((one, at) => {
+      if (one.status === 'fulfilled') return one.value
+      if (!db.rules.isServerLost(one.reason)) throw one.reason
+      for (const organization of servers[at] ?? []) {
+        lost.set(organization, { error: one.reason })
+        unread.set(organization, one.reason)
+      }
+      return []
+    })
+  }
+  const readAll = async () => (reachable.length === 0 ? [] : await read(reachable))
+  const rows = await readAll().catch((error) => {
+    if (tx !== undefined || !db.rules.isServerLost(error)) throw error
+    return readServers()
+  })
+  return [...rows, ...[...unread].map(([scope, error]) => ({ scope, unread: error }))]
 }
 
 interface GroupCount {

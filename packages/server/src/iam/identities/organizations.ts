@@ -13,18 +13,20 @@ import type { Store } from '../../storage/store.ts'
  * its organization, which is on the server of the binding: garbage collection waits for it, and then sees the binding.
  */
 
-/** Adds the organization of a group before an identity is bound in it. */
-export async function recordOrganization(db: Db, tx: Tx, group: Uid, identity: string): Promise<void> {
+/** Adds the organization of a group before identities are bound in it: one statement for all of them. */
+export async function recordOrganization(
+  db: Db,
+  tx: Tx,
+  group: Uid,
+  identities: readonly string[],
+): Promise<void> {
   const organization = rootOf(group)
-  if (rootOf(identity) === organization) return
+  // In one order, so that two transactions that add the same rows do not deadlock.
+  const others = [...new Set(identities)].filter((identity) => rootOf(identity) !== organization).sort()
+  if (others.length === 0) return
   await lockResource(db, tx, 'groups', organization, 'share')
-  await insertRows(
-    db,
-    tx,
-    'identity_organizations',
-    [{ root: rootOf(identity), identity_uid: identity, organization }],
-    { ifAbsent: true },
-  )
+  const rows = others.map((identity) => ({ root: rootOf(identity), identity_uid: identity, organization }))
+  await insertRows(db, tx, 'identity_organizations', rows, { ifAbsent: true })
 }
 
 /** Deletes the organizations of an identity that is being deleted. */

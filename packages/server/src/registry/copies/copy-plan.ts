@@ -2,7 +2,7 @@ import { failedPrecondition } from '../../api/errors.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import type { Db } from '../../storage/db.ts'
+import type { Db, Reader } from '../../storage/db.ts'
 import type { RegistryUsage } from '../quota/usage.ts'
 import { listAttachedTags } from '../retention/evaluation.ts'
 
@@ -90,7 +90,7 @@ export async function readAddition(
     .executeTakeFirstOrThrow()
   const blobs = await kysely
     .selectFrom('repo_blobs as b')
-    .select(({ fn }) => fn.sum('b.size').as('bytes'))
+    .select(['b.digest', 'b.size'])
     .where('b.root', '=', rootOf(source))
     .where('b.repo', '=', source)
     .where('b.digest', 'in', (query) =>
@@ -102,18 +102,40 @@ export async function readAddition(
         .where('r.kind', '=', 'blob')
         .where('r.manifest', 'in', digests),
     )
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('repo_blobs as o')
-            .select('o.repo')
-            .where('o.root', '=', rootOf(repo))
-            .whereRef('o.digest', '=', 'b.digest'),
-        ),
-      ),
-    )
-    .executeTakeFirst()
-  return { manifests: digests.length - Number(there.count), bytes: Number(blobs?.bytes ?? 0) }
+    .execute()
+  // Read separately: the organizations may be on two servers of a distributed database.
+  const stored = await findStored(kysely, rootOf(repo), blobs)
+  const added = blobs.filter(({ digest }) => !stored.has(digest))
+  return {
+    manifests: digests.length - Number(there.count),
+    bytes: added.reduce((sum, { size }) => sum + Number(size), 0),
+  }
+}
+
+const DIGESTS_PER_STATEMENT = 1000
+
+/** Returns which of these blobs some repo of an organization has. */
+async function findStored(
+  reader: Reader,
+  organization: Uid,
+  blobs: readonly { readonly digest: string }[],
+): Promise<ReadonlySet<string>> {
+  const stored = new Set<string>()
+  for (let at = 0; at < blobs.length; at += DIGESTS_PER_STATEMENT) {
+    const rows = await reader
+      .selectFrom('repo_blobs')
+      .select('digest')
+      .distinct()
+      .where('root', '=', organization)
+      .where(
+        'digest',
+        'in',
+        blobs.slice(at, at + DIGESTS_PER_STATEMENT).map(({ digest }) => digest),
+      )
+      .execute()
+    for (const { digest } of rows) stored.add(digest)
+  }
+  return stored
 }
 
 /** Returns what is attached to a manifest by tags, and what names it as its subject. */

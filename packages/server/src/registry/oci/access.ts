@@ -128,11 +128,8 @@ function deniedError(
 }
 
 /** Whether the caller has a role anywhere in the organization of a repository, or on the platform. */
-function hasGrantsAround({ capabilitiesByScope }: Grants, { group }: RepoReference): boolean {
-  return (
-    group !== undefined &&
-    [...capabilitiesByScope.keys()].some((scope) => scope === '' || isWithin(scope, rootOf(group)))
-  )
+function hasGrantsAround({ readableScopes }: Grants, { group }: RepoReference): boolean {
+  return group !== undefined && readableScopes.some((scope) => scope === '' || isWithin(scope, rootOf(group)))
 }
 
 /** Whether a token is valid for the catalog of repositories (R35). */

@@ -93,7 +93,10 @@ export async function requireUnchangedRights(
 ): Promise<void> {
   if (performance.now() - authorizedMs <= limits.grantsMaxAgeMs) return
   const now = await grantsIn(tx, caller)
-  const scopes = [...grants.capabilitiesByScope.keys()]
-  if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return
+  if (
+    now !== undefined &&
+    grants.readableScopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))
+  )
+    return
   throw aborted('the rights of the caller changed while this waited for other changes; try again')
 }

@@ -80,6 +80,10 @@ export interface EngineRules extends SqlRules {
   placeTables(background: Db): Promise<void>
   /** Whether tables are on several servers, by organization. */
   isDistributed(db: Db): Promise<boolean> | boolean
+  /** Groups organizations by the server of a distributed database that has them. */
+  groupByServer(db: Db, organizations: readonly string[]): Promise<readonly (readonly string[])[]>
+  /** Whether a statement failed since a server of a distributed database other than that of the address does not respond. */
+  readonly isServerLost: (error: unknown) => boolean
   /** Undefined for a database on one server. */
   countPlacedTables(db: Db): Promise<TablePlacement | undefined>
 }

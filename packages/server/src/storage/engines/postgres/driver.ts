@@ -27,10 +27,10 @@ import {
   sessionBoundsSql,
 } from './connection.ts'
 import { type Permits, withPermit } from './connection-permits.ts'
-import { sqlState } from './errors.ts'
+import { isWorkerLost, sqlState } from './errors.ts'
 import { withMigrationLock } from './migration-lock.ts'
 import { postgresSql } from './sql.ts'
-import { countPlacedTables, isDistributed, placeTables } from './table-placement.ts'
+import { countPlacedTables, groupByServer, isDistributed, placeTables } from './table-placement.ts'
 
 /**
  * PostgreSQL driver for Kysely. Kysely's own driver sends unnamed statements, which the server plans every time; named statements allow two and
@@ -301,6 +301,8 @@ export const rules: EngineRules = {
   withMigrationLock,
   placeTables,
   isDistributed,
+  groupByServer,
+  isServerLost: (error) => isWorkerLost(causeOf(error)),
   countPlacedTables,
 }
 

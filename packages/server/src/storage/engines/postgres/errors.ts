@@ -43,6 +43,9 @@ export function databaseFailure(error: unknown, phase: Phase): ApiError | undefi
     : undefined
 }
 
+/** The words of Citus, which have no code, for a server that it lost in a transaction. */
+const ESSENTIAL_CONNECTION = /^failure on connection marked as essential/i
+
 const RETRY_MS = 1000
 /** An operator has to act first, or a failover has to end. */
 const LONG_RETRY_MS = 5000
@@ -116,6 +119,14 @@ export const READ_ONLY = 'the database is read-only at the moment: it may be fai
  */
 export function isConnectionUnusable(error: unknown): boolean {
   return !isServerError(error) || /^(57014|25006)$/.test(String(sqlState(error))) || endsSession(error)
+}
+
+/** Whether the coordinator of a distributed database reports that it lost its connection to another server. */
+export function isWorkerLost(error: unknown): boolean {
+  return (
+    isServerError(error) &&
+    (/^08...$/.test(String(sqlState(error))) || ESSENTIAL_CONNECTION.test((error as Error).message))
+  )
 }
 
 /** A commit that the server refused is rolled back; one that got no response may have reached the disk. */

@@ -38,6 +38,17 @@ async function findExtension(kysely: Kysely): Promise<boolean> {
   return isFound
 }
 
+export const groupByServer: EngineRules['groupByServer'] = async ({ kysely }, organizations) => {
+  const { rows } = await sql<{ organization: string; server: number }>`
+    select requested.value as organization, p.groupid as server
+    from jsonb_array_elements_text(${JSON.stringify(organizations)}::jsonb) as requested
+      join pg_dist_placement as p on p.shardid = get_shard_id_for_distribution_column(${FIRST}::regclass, requested.value)`.execute(
+    kysely,
+  )
+  const servers = Map.groupBy(rows, ({ server }) => server).values()
+  return [...servers].map((of) => of.map(({ organization }) => organization))
+}
+
 /** Lists the tables of the schema; undefined without the extension. */
 async function readPlacement(kysely: Kysely): Promise<readonly PlacedTable[] | undefined> {
   if (!(await findExtension(kysely))) return undefined

@@ -341,6 +341,8 @@ export const rules: EngineRules = {
   withMigrationLock: ({ kysely }, run) => run(kysely),
   async placeTables() {},
   isDistributed: () => false,
+  groupByServer: async (_db, organizations) => [organizations],
+  isServerLost: () => false,
   countPlacedTables: async () => undefined,
 }
 
