@@ -435,27 +435,3 @@ test('a supervisor that is killed leaves no worker behind', { skip }, async (t) 
   const next = await serveBerth(t, { ...server.settings, BERTH_BASE_URL: '' })
   assert.equal((await fetch(`${next.url}/readyz`)).status, 200)
 })
-
-test('workers share the connections that BERTH_DATABASE_POOL_MAX allows', {
-  skip:
-    (!databases.some(({ name }) => name === 'postgres') && 'not among BERTH_TEST_DATABASES') ||
-    withoutPostgres,
-}, async (t) => {
-  const poolMax = 5
-  const server = await startWithWorkers(t, 'postgres', { BERTH_DATABASE_POOL_MAX: String(poolMax) })
-  const origins = [await server.origin(1), await server.origin(2)]
-  const opened = async () => {
-    const states = ['used', 'idle'].map((state) => `berth_database_connections{state="${state}"}`)
-    const counts = await Promise.all(states.map((name) => metric(origins[0] ?? '', name)))
-    return counts.reduce((sum, count) => sum + count, 0)
-  }
-  // Two for each: a fifth one is nobody's.
-  await until('each worker uses all of its connections', async () => {
-    const apis = origins.map((url) => apiOf({ url }, server.tokens.api))
-    const lists = apis.flatMap((api) => Array.from({ length: 20 }, () => api.get('iam/groups')))
-    for (const { status } of await Promise.all(lists)) assert.equal(status, 200)
-    const connections = await opened()
-    assert.ok(connections <= poolMax, `${connections} connections`)
-    return connections === 2 * Math.floor(poolMax / 2)
-  })
-})
