@@ -27,7 +27,7 @@ export function requestBytesMax(method: DescMethod, defaultMax: number): number 
 
 const openMethods = new WeakMap<DescMethod, boolean>()
 
-/** Whether anyone may call a method. Its options are decoded once: that costs as much as a quarter of a call. */
+/** Returns whether anyone may call a method. `getOption` decodes the options of the method with each call, so it is called once. */
 function isOpen(method: DescMethod): boolean {
   let open = openMethods.get(method)
   if (open === undefined) {

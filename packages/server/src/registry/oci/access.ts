@@ -65,11 +65,11 @@ export function authenticateBearer(
 ): Caller | Promise<Caller> {
   if (authorization === undefined) return anonymousCaller
   const caller = authenticate(authorization)
-  return caller instanceof Promise ? caller.then(withoutForeignGrants) : withoutForeignGrants(caller)
+  return caller instanceof Promise ? caller.then(restrictAnonymous) : restrictAnonymous(caller)
 }
 
-/** The caller, or the anonymous one with its scopes if the token is of that one: its capabilities are those of this server only. */
-function withoutForeignGrants(caller: Caller): Caller {
+/** Returns the anonymous caller for a token of the anonymous identity, with the scopes of the token. */
+function restrictAnonymous(caller: Caller): Caller {
   if (caller.identity !== ANONYMOUS_IDENTITY) return caller
   const { registryScopes } = caller
   return registryScopes === undefined ? anonymousCaller : { ...anonymousCaller, registryScopes }
