@@ -47,25 +47,25 @@ test('a failure is not cached', async () => {
   assert.equal(cached(db, 'a', read('value')), 'value')
 })
 
-test('nothing is cached where the database does not report writes', () => {
+test('nothing is cached where the database does not report writes', async () => {
   const { state, db, read } = fixture(undefined)
   const cached = cacheOf(100)
-  for (let n = 0; n < 3; n++) cached(db, 'a', read('value'))
+  for (let n = 0; n < 3; n++) await cached(db, 'a', read('value'))
   assert.equal(state.reads, 3)
 })
 
-test('values together hold at most maxSize, such as cachedManifestBytesMax, and the newest stay', () => {
+test('values together hold at most maxSize, such as cachedManifestBytesMax, and the newest stay', async () => {
   assert.equal(limits.cachedManifestBytesMax, 4 * 1024 ** 2)
   const { state, db, read } = fixture(1)
   const cached = cacheOf(20)
-  cached(db, 'a', read('123456789'))
-  cached(db, 'b', read('123456789'))
-  cached(db, 'c', read('123456789'))
-  cached(db, 'c', read('123456789'))
+  await cached(db, 'a', read('123456789'))
+  await cached(db, 'b', read('123456789'))
+  await cached(db, 'c', read('123456789'))
+  await cached(db, 'c', read('123456789'))
   assert.equal(state.reads, 3)
-  cached(db, 'a', read('123456789'))
+  await cached(db, 'a', read('123456789'))
   assert.equal(state.reads, 4)
   // One that is larger is read each time.
-  for (let n = 0; n < 2; n++) cached(db, 'd', read('1'.repeat(30)))
+  for (let n = 0; n < 2; n++) await cached(db, 'd', read('1'.repeat(30)))
   assert.equal(state.reads, 6)
 })
