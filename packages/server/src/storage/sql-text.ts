@@ -1,8 +1,8 @@
 import { CompiledQuery } from 'kysely'
 import { limits } from '../config/limits.ts'
+import { createVersionCache } from './cache/version-cache.ts'
 import type { Db, Tx } from './db.ts'
 import { type Engine, type SqlRules, sqlRules } from './engines/engine.ts'
-import { createVersionCache } from './version-cache.ts'
 
 export type SqlValue = string | number | Uint8Array
 

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { createVersionCache } from '../../storage/cache/version-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import { findOrganizationByName } from '../../storage/organizations.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
-import { createVersionCache } from '../../storage/version-cache.ts'
 import { ociError } from './errors.ts'
 
 /**

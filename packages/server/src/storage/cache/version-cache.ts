@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
 
 export interface VersionCacheLimits<V> {
   /** Entries, at most. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../config/limits.ts'
-import type { Db } from './db.ts'
+import { limits } from '../../config/limits.ts'
+import type { Db } from '../db.ts'
 import { createVersionCache } from './version-cache.ts'
 
 /** A database whose version the test sets, and how often something was read. */
