@@ -8,7 +8,7 @@ import { medianOf } from '../http-load.ts'
 import { currentVersion } from '../release.ts'
 
 const STARTS = 5
-const IDLE_MS = 1500
+const IDLE_MS = 3000
 const READY_MS_MAX = 60_000
 const KIB_PER_MB = 1024
 

@@ -83,6 +83,8 @@ export interface Berth {
   readonly metricsUrl: string | undefined
   /** Whether there was no organization yet. */
   readonly firstStart: boolean
+  /** Whether requests are being received or answered. */
+  isBusy(): boolean
   /**
    * Applies settings that can change while the server runs: TLS files, rate limits and the sign-in providers of the operator. Invalid
    * ones keep their old value; returns a sentence for each, which names the setting.
@@ -372,6 +374,10 @@ export async function startBerth(
       manifests,
       metricsUrl: metricsPort?.url,
       firstStart,
+      isBusy() {
+        const { http, grpc } = port.traffic().inFlight
+        return http + grpc > 0
+      },
       async reload(next) {
         const problems: string[] = []
         const attempt = async (apply: () => unknown) => {

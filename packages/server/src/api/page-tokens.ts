@@ -1,10 +1,10 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createSecretKey,
+  hash,
   type KeyObject,
-  randomBytes,
+  randomFillSync,
 } from 'node:crypto'
 import { limits } from '../config/limits.ts'
 import { invalidArgument } from './errors.ts'
@@ -53,10 +53,12 @@ export function createPageTokens(keyBytes: Uint8Array, clock: () => number): Pag
         cursor.totalCount ?? null,
         cursor.after,
       ])
-      const iv = randomBytes(IV_BYTES)
+      const iv = nextIv()
       const cipher = createCipheriv('aes-256-gcm', key, iv)
-      const body = Buffer.concat([iv, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return body.toString('base64url')
+      // GCM is a stream cipher: `final` returns no bytes, but it computes the tag.
+      const text = cipher.update(plain, 'utf8')
+      cipher.final()
+      return Buffer.concat([iv, text, cipher.getAuthTag()]).toString('base64url')
     },
 
     read(token, question) {
@@ -80,7 +82,21 @@ export function createPageTokens(keyBytes: Uint8Array, clock: () => number): Pag
 }
 
 function digest(query: string): string {
-  return createHash('sha256').update(query).digest('base64url').slice(0, 22)
+  return hash('sha256', query, 'base64url').slice(0, 22)
+}
+
+const IVS_AT_ONCE = 256
+const ivs = Buffer.alloc(IVS_AT_ONCE * IV_BYTES)
+let usedIvs = IVS_AT_ONCE
+
+/** Returns random bytes that are used once. A call of the generator costs as much as an encryption, so it fills many. */
+function nextIv(): Buffer {
+  if (usedIvs === IVS_AT_ONCE) {
+    randomFillSync(ivs)
+    usedIvs = 0
+  }
+  const at = usedIvs++ * IV_BYTES
+  return ivs.subarray(at, at + IV_BYTES)
 }
 
 function decrypt(token: string, key: KeyObject): string | undefined {

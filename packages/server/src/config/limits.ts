@@ -93,6 +93,8 @@ export const limits = {
   filterCharsMax: 4 * KIB,
   /** Characters of the database queries whose results are cached. */
   cachedQueriesCharsMax: 8 * MIB,
+  /** Bytes of the manifests that are cached for pulls. */
+  cachedManifestBytesMax: 4 * MIB,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
   /** Characters of a searched text. */

@@ -52,6 +52,8 @@ export function sendWhole(
     out.end(body)
   }
   let left = out.writableLength
+  // The system has all of it: there is nothing to wait for or to count.
+  if (left === 0) return
   const removeFromUnread = unreadReplies.add(left, abort)
   const timer = setInterval(() => {
     if (out.writableLength >= left) abort()

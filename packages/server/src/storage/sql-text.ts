@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely'
-import { LRUCache } from 'lru-cache'
 import { limits } from '../config/limits.ts'
+import { createVersionCache } from './cache/version-cache.ts'
 import type { Db, Tx } from './db.ts'
 import { type Engine, type SqlRules, sqlRules } from './engines/engine.ts'
 
@@ -47,7 +47,12 @@ export async function runLongText<R>(db: Db, text: string, sql: SqlText): Promis
 
 const CACHED_RESULTS_MAX = 2000
 
-const caches = new WeakMap<Db, LRUCache<string, { readonly version: number; readonly rows: unknown[] }>>()
+const cachedRows = createVersionCache<unknown[]>({
+  max: CACHED_RESULTS_MAX,
+  // The values of a query come from requests.
+  maxSize: limits.cachedQueriesCharsMax,
+  sizeOf: (_, key) => key.length,
+})
 
 /**
  * Like runText, with a cache for queries that every page of a list repeats, such as its total: a result is reused until the database is
@@ -60,23 +65,5 @@ export async function runCachedText<R>(
   { long = false }: { readonly long?: boolean } = {},
 ): Promise<R[]> {
   const run = () => (long ? runLongText<R>(db, text, sql) : runText<R>(db, text, sql))
-  // Read before the query: a concurrent write then invalidates the result.
-  const version = db.version('any')
-  if (version === undefined) return run()
-  let cache = caches.get(db)
-  if (cache === undefined) {
-    cache = new LRUCache({
-      max: CACHED_RESULTS_MAX,
-      // The values of a query come from requests.
-      maxSize: limits.cachedQueriesCharsMax,
-      sizeCalculation: (_, cacheKey) => cacheKey.length,
-    })
-    caches.set(db, cache)
-  }
-  const cacheKey = JSON.stringify([text, sql.values])
-  const cached = cache.get(cacheKey)
-  if (cached?.version === version) return cached.rows as R[]
-  const rows = await run()
-  cache.set(cacheKey, { version, rows })
-  return rows
+  return (await cachedRows(db, JSON.stringify([text, sql.values]), run)) as R[]
 }

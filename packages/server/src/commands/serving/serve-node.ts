@@ -7,6 +7,7 @@ import { DEFAULT_DATA_DIR } from '../../installation/settings.ts'
 import { type Berth, startBerth } from '../../main.ts'
 import { ShutdownTimeout } from '../../port/shutdown.ts'
 import type { AdjustableLog, Log } from '../../runtime/log.ts'
+import { releaseStartMemory } from '../../runtime/start-memory.ts'
 import { createStartupSetupLink } from '../../signin/accounts/one-time-links.ts'
 import { withoutPassword } from '../../storage/engines/postgres/address.ts'
 import type { WorkerLink } from '../../workers/worker-link.ts'
@@ -51,6 +52,7 @@ export async function serveNode({ config, dev, log, env, link, onReady }: NodePr
     { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
     'serving',
   )
+  releaseStartMemory(berth.isBusy, (err) => log.warn({ err }, 'the memory of the start was not released'))
 }
 
 /** Exit code of a shutdown that exceeded its deadline, as of `timeout`. */

@@ -84,8 +84,8 @@ function cellOf(desc: DescMessage, dialect: Dialect): Cell {
 type Write = (value: unknown) => string
 type Fields = Readonly<Record<string, unknown>>
 
-/** Returns the text of a member, name included; undefined leaves the member out. */
-type MemberWriter = (message: Fields) => string | undefined
+/** Appends a member, name included, to the text of an object that has started; or returns the text as it is, to leave the member out. */
+type MemberWriter = (text: string, message: Fields) => string
 
 function messageWriter(desc: DescMessage, dialect: Dialect): Write {
   if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc.typeName} has no JSON writer`)
@@ -102,50 +102,56 @@ function messageWriter(desc: DescMessage, dialect: Dialect): Write {
     )
   return (message) => {
     let text = '{'
-    for (let index = 0; index < members.length; index++) {
-      const member = members[index]?.(message as Fields)
-      if (member !== undefined) text += text.length > 1 ? `,${member}` : member
-    }
+    for (let index = 0; index < members.length; index++) text = members[index]!(text, message as Fields)
     return `${text}}`
   }
 }
 
+/** Returns what appends the name of a member. Joining it with the comma once saves a string for each member that is written. */
+function nameWriter(name: string): (text: string) => string {
+  const first = `${JSON.stringify(name)}:`
+  const next = `,${first}`
+  return (text) => text + (text.length > 1 ? next : first)
+}
+
 function fieldWriter(field: DescField, dialect: Dialect): MemberWriter {
   const { localName } = field
-  const key = `${JSON.stringify(field.jsonName)}:`
+  const name = nameWriter(field.jsonName)
   if (field.fieldKind === 'list') {
     const write = elementWriter(field, dialect)
-    return (message) => key + list(message[localName] as readonly unknown[], write)
+    return (text, message) => name(text) + list(message[localName] as readonly unknown[], write)
   }
   if (field.fieldKind === 'map') {
     const write = elementWriter(field, dialect)
-    return (message) => key + map(message[localName] as Fields, write)
+    return (text, message) => name(text) + map(message[localName] as Fields, write)
   }
   const write = valueWriter(field, dialect)
   if (field.presence === FeatureSet_FieldPresence.IMPLICIT)
-    return (message) => key + write(message[localName])
-  const unset = dialect === 'version 1' && field.fieldKind === 'message' ? `${key}null` : undefined
-  return (message) => {
+    return (text, message) => name(text) + write(message[localName])
+  const writesNull = dialect === 'version 1' && field.fieldKind === 'message'
+  return (text, message) => {
     const value = message[localName]
-    return value === undefined ? unset : key + write(value)
+    if (value !== undefined) return name(text) + write(value)
+    return writesNull ? `${name(text)}null` : text
   }
 }
 
 function oneofWriter(oneof: string, field: DescField, dialect: Dialect): MemberWriter {
-  const key = `${JSON.stringify(field.jsonName)}:`
+  const name = nameWriter(field.jsonName)
   const write = valueWriter(field, dialect)
-  return (message) => {
-    const { case: name, value } = message[oneof] as { case?: string; value?: unknown }
-    return name === field.localName ? key + write(value) : undefined
+  return (text, message) => {
+    const { case: member, value } = message[oneof] as { case?: string; value?: unknown }
+    return member === field.localName ? name(text) + write(value) : text
   }
 }
 
 function jsonOnlyWriter(name: string, kind: string): MemberWriter {
-  const key = `${JSON.stringify(name)}:`
+  const member = nameWriter(name)
   if (kind === 'string')
-    return (message) => (message[name] === undefined ? undefined : key + quote(message[name] as string))
+    return (text, message) =>
+      message[name] === undefined ? text : member(text) + quote(message[name] as string)
   const write = wellKnown[kind] as Write
-  return (message) => key + (message[name] ? write(message[name]) : 'null')
+  return (text, message) => member(text) + (message[name] ? write(message[name]) : 'null')
 }
 
 function valueWriter(field: DescField, dialect: Dialect): Write {

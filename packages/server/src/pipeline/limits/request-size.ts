@@ -22,6 +22,17 @@ const repoMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
 export function requestBytesMax(method: DescMethod, defaultMax: number): number {
   if (documentMethods.has(method)) return Math.max(defaultMax, limits.documentsRequestBytesMax)
   if (repoMethods.has(method)) return Math.max(defaultMax, limits.repoRequestBytesMax)
-  const isOpen = getOption(method, iam).mode.case === 'disabled'
-  return isOpen ? Math.min(defaultMax, limits.unauthenticatedBodyBytesMax) : defaultMax
+  return isOpen(method) ? Math.min(defaultMax, limits.unauthenticatedBodyBytesMax) : defaultMax
+}
+
+const openMethods = new WeakMap<DescMethod, boolean>()
+
+/** Returns whether anyone may call a method. `getOption` decodes the options of the method with each call, so it is called once. */
+function isOpen(method: DescMethod): boolean {
+  let open = openMethods.get(method)
+  if (open === undefined) {
+    open = getOption(method, iam).mode.case === 'disabled'
+    openMethods.set(method, open)
+  }
+  return open
 }

@@ -59,12 +59,17 @@ export const anonymousCaller: Caller = {
 }
 
 /** Returns the caller of a bearer token, or the anonymous one if there is no token. Throws code 16. */
-export async function authenticateBearer(
+export function authenticateBearer(
   authenticate: Authenticate,
   authorization: string | undefined,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
   if (authorization === undefined) return anonymousCaller
-  const caller = await authenticate(authorization)
+  const caller = authenticate(authorization)
+  return caller instanceof Promise ? caller.then(restrictAnonymous) : restrictAnonymous(caller)
+}
+
+/** Returns the anonymous caller for a token of the anonymous identity, with the scopes of the token. */
+function restrictAnonymous(caller: Caller): Caller {
   if (caller.identity !== ANONYMOUS_IDENTITY) return caller
   const { registryScopes } = caller
   return registryScopes === undefined ? anonymousCaller : { ...anonymousCaller, registryScopes }

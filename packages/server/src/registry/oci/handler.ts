@@ -31,7 +31,7 @@ import {
   startUpload,
   uploadStatus,
 } from './operations/uploads.ts'
-import { parseRepoName, resolveRepo } from './repo-names.ts'
+import { parseRepoName, type RepoReference, resolveRepo } from './repo-names.ts'
 import { parseRoute, type RepoRoute, routeTemplates } from './routes.ts'
 
 /** The distribution protocol, below /v2/: the adapter between it and the request pipeline. */
@@ -40,7 +40,7 @@ export interface OciOptions {
   readonly registry: OciServices
   readonly pipeline: Pick<Pipeline, 'run' | 'reject'>
   /** Returns the caller of a bearer token or of Basic credentials, or the anonymous one. Throws code 16. */
-  readonly authenticate: (request: HttpRequest) => Promise<Caller>
+  readonly authenticate: (request: HttpRequest) => Caller | Promise<Caller>
   /** For the challenge: where clients get tokens, and for which service. */
   readonly tokenUrl: string
   readonly service: string
@@ -216,14 +216,12 @@ function routeRepo(options: OciOptions, call: OciCall, parsed: RepoRoute, query:
     access: {
       decidedBy: 'grants',
       authenticate: () => options.authenticate(request),
-      async authorize(caller, grants): Promise<RepoAuthorization> {
+      authorize(caller, grants): RepoAuthorization | Promise<RepoAuthorization> {
         call.isAuthenticated = true
-        return authorizeRepo(
-          { caller, grants },
-          await resolveRepo(registry.store.db, name),
-          capabilities,
-          action,
-        )
+        const authorized = (repository: RepoReference) =>
+          authorizeRepo({ caller, grants }, repository, capabilities, action)
+        const repository = resolveRepo(registry.store.db, name)
+        return repository instanceof Promise ? repository.then(authorized) : authorized(repository)
       },
     },
   })

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { createVersionCache } from '../../storage/cache/version-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import { findOrganizationByName } from '../../storage/organizations.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
@@ -59,8 +60,21 @@ const KNOWN_ORGANIZATIONS_MAX = 10_000
 /** The last known uids of organizations by name. They may be out of date: a statement that uses one checks it. */
 const knownOrganizations = new WeakMap<Db, LRUCache<string, Uid>>()
 
-/** Resolves a name, whatever its depth; with one statement, unless its organization is new to this node. */
-export async function resolveRepo(db: Db, name: RepoName): Promise<RepoReference> {
+const KNOWN_NAMES_MAX = 10_000
+
+const resolved = createVersionCache<RepoReference>({
+  max: KNOWN_NAMES_MAX,
+  maxSize: KNOWN_NAMES_MAX,
+  sizeOf: () => 1,
+})
+
+/** Resolves a name, whatever its depth; without waiting if the database is unchanged since it was last resolved. */
+export function resolveRepo(db: Db, name: RepoName): RepoReference | Promise<RepoReference> {
+  return resolved(db, name.text, () => readRepo(db, name))
+}
+
+/** Runs one statement, unless the organization is new to this node. */
+async function readRepo(db: Db, name: RepoName): Promise<RepoReference> {
   const { organization, folders } = name
   const missing = { name, group: undefined, missingFolders: folders, repo: undefined }
   const uid = parseUid(organization)

@@ -1,6 +1,8 @@
 import { rootOf, type Uid } from '../../../api/uid.ts'
+import { limits } from '../../../config/limits.ts'
 import type { HttpReply } from '../../../port/http.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
+import { createVersionCache } from '../../../storage/cache/version-cache.ts'
 import { mutateBy } from '../../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../../storage/db.ts'
 import { preparedRead } from '../../../storage/prepared.ts'
@@ -46,6 +48,35 @@ const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: strin
     .where('tags.name', '=', tag),
 )
 
+type ManifestRow = Awaited<ReturnType<typeof byTag>>[number] | Awaited<ReturnType<typeof byDigest>>[number]
+
+const CACHED_MANIFESTS_MAX = 10_000
+
+const cachedManifests = createVersionCache<ManifestRow | undefined>({
+  max: CACHED_MANIFESTS_MAX,
+  maxSize: limits.cachedManifestBytesMax,
+  sizeOf: (row, key) => key.length + (row?.content.length ?? 0),
+})
+
+/** Reads what a pull needs of a manifest; undefined if there is none. */
+function readManifest(
+  db: Db,
+  at: { readonly root: string; readonly repo: Uid },
+  reference: Reference,
+): ManifestRow | undefined | Promise<ManifestRow | undefined> {
+  if ('digest' in reference) {
+    const digest = reference.digest.text
+    return cachedManifests(db, `${at.repo}@${digest}`, () => first(byDigest(db, { ...at, digest })))
+  }
+  const { tag } = reference
+  if (checkTagName(tag) !== undefined) return undefined
+  return cachedManifests(db, `${at.repo}:${tag}`, () => first(byTag(db, { ...at, tag })))
+}
+
+function first<T>(rows: readonly T[] | Promise<readonly T[]>): T | undefined | Promise<T | undefined> {
+  return rows instanceof Promise ? rows.then(([row]) => row) : rows[0]
+}
+
 /** A manifest reference in a path. */
 export type Reference = { readonly digest: Digest } | { readonly tag: string }
 
@@ -65,12 +96,8 @@ export async function getManifest(
   const repo = requireRepo(context.authorization.repository)
   const at = { root: rootOf(repo), repo }
   const reference = parseReference(text)
-  const [row] =
-    'tag' in reference
-      ? checkTagName(reference.tag) === undefined
-        ? await byTag(db, { ...at, tag: reference.tag })
-        : []
-      : await byDigest(db, { ...at, digest: reference.digest.text })
+  const found = readManifest(db, at, reference)
+  const row = found instanceof Promise ? await found : found
   if (row === undefined) throw manifestUnknown(text)
   const verdict =
     row.revision === null
