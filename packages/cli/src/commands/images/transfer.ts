@@ -16,7 +16,7 @@ import {
   withImageResolver,
 } from './image-location.ts'
 import { createServerCopy } from './server-copy.ts'
-import { createTagAttributes } from './tag-attributes.ts'
+import { createTagAttributes } from './tags/tag-attributes.ts'
 import { createTransferProgress } from './transfer-progress.ts'
 
 /** Copies images between registries, and between a registry and a directory. */

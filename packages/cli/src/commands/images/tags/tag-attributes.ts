@@ -1,11 +1,11 @@
 import type { BerthClient, Tag } from '@berth/client/berth.ts'
-import { configPath, type Environment, readConfigFile, resolveSettings } from '../../config/settings.ts'
-import type { Invocation } from '../../invocation/invocation.ts'
-import type { AuthInvocation } from '../../invocation/invoke.ts'
-import { resolveRepoUid } from '../../invocation/resource-lookup.ts'
-import { isDigest } from '../../oci-client/descriptors.ts'
-import { createClient } from '../../session/client.ts'
-import type { ImageLocation } from './image-location.ts'
+import { configPath, type Environment, readConfigFile, resolveSettings } from '../../../config/settings.ts'
+import type { Invocation } from '../../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../../invocation/invoke.ts'
+import { resolveRepoUid } from '../../../invocation/resource-lookup.ts'
+import { isDigest } from '../../../oci-client/descriptors.ts'
+import { createClient } from '../../../session/client.ts'
+import type { ImageLocation } from '../image-location.ts'
 
 /**
  * Copies `deprecated` and the bundles of tags, which the protocol of registries does not have, through the API: within the server, and
