@@ -17,6 +17,7 @@ export const workNames = [
   'advisories',
   'contents',
   'registry',
+  'policies',
   'traced',
   'json',
   'connect',
@@ -58,6 +59,8 @@ export const goals = {
   affected: { unit: 'ms', atLeast: 100, stretch: 20 },
   /** Rates, to those of another registry. */
   registry: { unit: 'share', atLeast: 1, stretch: 1.5 },
+  /** A pull with policies, to one without. */
+  policies: { unit: 'factor', atLeast: 1.05, stretch: 1.02 },
   memory: { unit: 'MB', atLeast: 150, stretch: 100 },
 } as const satisfies Record<string, Goal>
 

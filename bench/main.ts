@@ -17,6 +17,7 @@ import { measureExchange } from './works/exchange.ts'
 import { measureConnect, measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
 import { measurePeers } from './works/peers.ts'
+import { measurePolicies } from './works/policies.ts'
 import { measurePostgres } from './works/postgres.ts'
 import { measureRefresh } from './works/refresh.ts'
 import { measureRegistry } from './works/registry.ts'
@@ -45,6 +46,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   advisories: measureAdvisories,
   contents: measureContents,
   registry: measureRegistry,
+  policies: measurePolicies,
   traced: measureTraced,
   json: measureJson,
   connect: measureConnect,
