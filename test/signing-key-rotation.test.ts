@@ -107,7 +107,9 @@ for (const database of databases) {
     assert.deepEqual([only?.state, more], ['signing', []])
     assert.notEqual(only?.kid, kidOf(stolen))
     assert.ok(!(await one.accepts(stolen)))
-    await eventually(async () => !(await other.accepts(stolen)))
+    await eventually(async () => !(await other.accepts(stolen)), Boolean, {
+      patienceMs: 3 * keyRotation.reloadIntervalMs,
+    })
     for (const node of all) {
       assert.deepEqual(await node.published(), [only?.kid])
       const fresh = await node.token()

@@ -26,6 +26,8 @@ export async function call(method: string, url: string, request: RestRequest = {
   for (let attempt = 1; ; attempt += 1) {
     const reply = await callOnce(method, url, request)
     if (selectedCluster === undefined || attempt === BUSY_ATTEMPTS || !isBusy(reply)) return reply
+    repeats += 1
+    if (repeats > BUSY_REPEATS_MAX) return reply
     await setTimeout(BUSY_PAUSE_MS)
   }
 }
@@ -36,6 +38,9 @@ export async function call(method: string, url: string, request: RestRequest = {
  */
 const BUSY_ATTEMPTS = 10
 const BUSY_PAUSE_MS = 1000
+/** Of a process: more of them are a fault of the server, not of the machine. */
+const BUSY_REPEATS_MAX = 30
+let repeats = 0
 
 function isBusy({ status, body }: RestReply): boolean {
   const { reason } = body?.details?.[0] ?? {}

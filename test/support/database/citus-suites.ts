@@ -8,8 +8,8 @@ export function runsOnCitus(file: string, text: string): boolean {
 }
 
 /**
- * Test files that `.ci/run` runs: what asks organizations, their members, their images and several servers, without the suites whose time is
- * spent on background work.
+ * Test files that `.ci/run` runs: what asks organizations, their members, their images and several servers, without the suites that send many
+ * requests at a time, which a busy machine makes too slow for the limits of requests.
  */
 export const citusSelection: readonly string[] = [
   'test/api/explain-exchange.test.ts',

@@ -107,7 +107,8 @@ export async function startTestBerth(
     async stop() {
       await berth.stop().catch((error) => {
         // Each connection to a coordinator closes those to its workers, which takes longer than `databaseCloseMs` on a busy machine.
-        if (selectedCluster === undefined || error.name !== 'ShutdownTimeout') throw error
+        const isDatabase = error.unfinished?.every((step: string) => step === 'database')
+        if (selectedCluster === undefined || isDatabase !== true) throw error
       })
       rmSync(dataDir, { recursive: true, force: true })
     },

@@ -38,6 +38,7 @@ export async function readImageTags(
     return tags
       .filter((tag) => tag.parent === repo && wanted.has(tag.digest))
       .map(({ name }) => name)
+      .sort()
       .slice(0, TAGS_MAX)
   }
 }

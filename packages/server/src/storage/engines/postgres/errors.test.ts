@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
-import { databaseFailure, isConnectionUnusable, type Phase, ResponseTimeout } from './errors.ts'
+import { databaseFailure, isConnectionUnusable, isWorkerLost, type Phase, ResponseTimeout } from './errors.ts'
 
 /** As pg makes it of an ErrorResponse. */
 function ofServer(code: string, message = 'a message', severity = 'FEHLER'): Error {
@@ -139,6 +139,13 @@ for (const [name, error, phase, expected, destroyed] of table)
       'it says when to try again',
     )
   })
+
+test('a coordinator that lost a worker is told from PgBouncer and from a lost coordinator', () => {
+  assert.equal(isWorkerLost(ofServer('08006', 'connection to the remote node failed')), true)
+  assert.equal(isWorkerLost(ofServer('08P01', 'query_wait_timeout')), false)
+  assert.equal(isWorkerLost(ofServer('57P01')), false)
+  assert.equal(isWorkerLost(ofSystem('ECONNREFUSED')), false)
+})
 
 test('a full pool reports how long the request waited', () => {
   const failure = databaseFailure(new Error('timeout exceeded when trying to connect'), 'connect')

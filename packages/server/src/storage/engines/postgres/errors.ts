@@ -121,11 +121,14 @@ export function isConnectionUnusable(error: unknown): boolean {
   return !isServerError(error) || /^(57014|25006)$/.test(String(sqlState(error))) || endsSession(error)
 }
 
-/** Whether the coordinator of a distributed database reports that it lost its connection to another server. */
+/**
+ * Whether the coordinator of a distributed database reports that it lost its connection to another server. PgBouncer has 08P01 for all of its
+ * errors.
+ */
 export function isWorkerLost(error: unknown): boolean {
   return (
     isServerError(error) &&
-    (/^08...$/.test(String(sqlState(error))) || ESSENTIAL_CONNECTION.test((error as Error).message))
+    (/^08(?!P01)...$/.test(String(sqlState(error))) || ESSENTIAL_CONNECTION.test((error as Error).message))
   )
 }
 
