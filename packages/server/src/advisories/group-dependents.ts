@@ -26,6 +26,8 @@ async function deleteGroupData(tx: Tx, group: string): Promise<void> {
     'vulnerability_records',
     'record_segments',
     'record_blocks',
+    'record_gaps',
+    'record_index_changes',
     'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()
