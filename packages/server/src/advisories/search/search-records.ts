@@ -119,7 +119,7 @@ async function searchUnindexed(
   scope: string,
   filters: RecordFilters,
   max: number,
-): Promise<readonly FoundKey[] | undefined> {
+): Promise<readonly FoundInSegment[] | undefined> {
   const { from, to } = subtreeRange(scope)
   const counting = sqlText(db.engine)
   const count = `select count(*) as n from (select 1 from vulnerability_records where root = ${counting.bind(rootOf(scope))}
@@ -129,10 +129,15 @@ async function searchUnindexed(
   if (n > max) return undefined
   if (n === 0) return []
   const sql = sqlText(db.engine)
-  const text = `select parent, key, id, modified_ms, score, severity, cwes from vulnerability_records
+  const text = `select parent, key, id, modified_ms, score, severity, cwes, segment from vulnerability_records
     where segment <= 0 and ${conditionsSql(sql, scope, filters)}`
-  const rows = await runLongText<FoundKey>(db, text, sql)
-  return rows.map((row) => ({ ...row, modified_ms: Number(row.modified_ms), score: Number(row.score) }))
+  const rows = await runLongText<FoundInSegment>(db, text, sql)
+  return rows.map((row) => ({
+    ...row,
+    modified_ms: Number(row.modified_ms),
+    score: Number(row.score),
+    segment: Number(row.segment),
+  }))
 }
 
 /** Reads the rows of records, without those that are no longer where they were found. */
@@ -154,7 +159,7 @@ async function readFound(
   const byKey = new Map(rows.map((row) => [nameOf(row), row]))
   return found.flatMap((key) => {
     const row = byKey.get(nameOf(key))
-    return row === undefined || Math.max(Number(row.segment), 0) !== key.segment ? [] : [row]
+    return row === undefined || Number(row.segment) !== key.segment ? [] : [row]
   })
 }
 

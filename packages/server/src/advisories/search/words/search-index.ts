@@ -22,7 +22,7 @@ export interface IndexPage {
 }
 
 export interface IndexMatches {
-  /** The first ones of the page. Segment 0: of `others`. */
+  /** The first ones of the page. */
   readonly first: readonly FoundInSegment[]
   readonly total: number
 }
@@ -46,12 +46,12 @@ export async function searchSegments(
   { segments, gaps }: SegmentsToSearch,
   { words: parts, severities, minScore, cwes }: RecordFilters,
   page: IndexPage,
-  others: readonly FoundKey[],
+  others: readonly FoundInSegment[],
 ): Promise<IndexMatches> {
   const hasTexts = severities.length > 0 || cwes.length > 0 || page.order.column === 'id'
   const matches = firstOf(page)
   const known = new Set(others.map(keyOf))
-  for (const other of others) matches.add({ ...other, segment: 0 })
+  for (const other of others) matches.add(other)
   for (let at = 0; at < segments.length; at += SEGMENTS_AT_A_TIME) {
     const some = segments.slice(at, at + SEGMENTS_AT_A_TIME)
     const marked = await markSegments(some, await readBlocks(db, root, some, parts), parts)
