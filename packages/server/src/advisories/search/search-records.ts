@@ -99,6 +99,8 @@ async function searchIndex(
   const isIndexed = (word: string) => word.length >= limits.recordIndexCharsMin && isPartOfWord(word)
   if (!filters.words.every(isIndexed)) return undefined
   const root = rootOf(scope)
+  // Before the gaps, which are as many.
+  if ((await countUnindexed(db, scope, unindexedMax)) > unindexedMax) return undefined
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     // In this order: a record that is replaced meanwhile is found in its segment, or in its text, or in both, but never in neither.
     const segments = await readSegments(db, scope)
@@ -113,6 +115,16 @@ async function searchIndex(
   return undefined
 }
 
+/** Counts records that are in no segment, up to one more than `max`. */
+async function countUnindexed(db: Db, scope: string, max: number): Promise<number> {
+  const { from, to } = subtreeRange(scope)
+  const sql = sqlText(db.engine)
+  const text = `select count(*) as n from (select 1 from vulnerability_records where root = ${sql.bind(rootOf(scope))}
+    and parent >= ${sql.bind(from)} and parent < ${sql.bind(to)} and segment <= 0 limit ${sql.bind(max + 1)}) as counted`
+  const [row] = await runText<{ readonly n: number }>(db, text, sql)
+  return Number(row?.n ?? 0)
+}
+
 /** Finds records that are in no segment. Undefined if they are too many to read. */
 async function searchUnindexed(
   db: Db,
@@ -120,12 +132,7 @@ async function searchUnindexed(
   filters: RecordFilters,
   max: number,
 ): Promise<readonly FoundInSegment[] | undefined> {
-  const { from, to } = subtreeRange(scope)
-  const counting = sqlText(db.engine)
-  const count = `select count(*) as n from (select 1 from vulnerability_records where root = ${counting.bind(rootOf(scope))}
-    and parent >= ${counting.bind(from)} and parent < ${counting.bind(to)} and segment <= 0 limit ${counting.bind(max + 1)}) as counted`
-  const [counted] = await runText<{ readonly n: number }>(db, count, counting)
-  const n = Number(counted?.n ?? 0)
+  const n = await countUnindexed(db, scope, max)
   if (n > max) return undefined
   if (n === 0) return []
   const sql = sqlText(db.engine)
