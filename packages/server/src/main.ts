@@ -344,6 +344,7 @@ export async function startBerth(
       decisions,
       audit,
       operator: { config, storageRunner, jobKinds },
+      recordIndex: overrides.recordIndex,
       openOrganizations: config.openOrganizations,
       ownersManageCatalog: config.ownersManageCatalog,
       blockedEmailDomains: config.blockedEmailDomains,

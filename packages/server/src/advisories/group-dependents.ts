@@ -17,6 +17,8 @@ export const advisoryGroupDependents: GroupDependents = {
 async function deleteGroupData(tx: Tx, group: string): Promise<void> {
   const root = rootOf(group)
   if (group !== root) await queueGroupDeletion(tx, group)
+  // First, as imports and jobs lock it first.
+  await tx.deleteFrom('advisory_groups').where('root', '=', root).where('uid', '=', group).execute()
   for (const table of [
     'withdrawn_advisories',
     'advisory_documents',
@@ -26,10 +28,11 @@ async function deleteGroupData(tx: Tx, group: string): Promise<void> {
     'vulnerability_records',
     'record_segments',
     'record_blocks',
+    'record_gaps',
+    'record_index_changes',
     'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()
-  await tx.deleteFrom('advisory_groups').where('root', '=', root).where('uid', '=', group).execute()
   await tx
     .deleteFrom('advisory_posting_counts')
     .where('root', '=', root)

@@ -563,12 +563,14 @@ export const limits = {
   /** Words in a search for what documents say about vulnerabilities. */
   recordQueryWordsMax: 10,
   /**
-   * The index of the words of those records: records of an organization that are not in it before they are added, and that a search reads;
-   * records of a segment; and the time between two looks for records to add.
+   * The index of the words of those records: records of a group that are not in it before they are added; records that a search reads
+   * because they are not in it; records of a segment; characters of a part of a word that is searched in it; and the time between two looks
+   * for records to add.
    */
   recordIndexMin: 500,
   recordsUnindexedMax: 10_000,
   recordSegmentRecordsMax: 4096,
+  recordIndexCharsMin: 3,
   recordIndexPollMs: 5 * SECOND_MS,
   /** Kinds of weaknesses in one filter of findings. */
   findingCwesMax: 50,

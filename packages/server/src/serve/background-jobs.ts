@@ -62,8 +62,14 @@ export interface JobOverrides {
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** Between two looks for packages and advisories to match. */
   readonly findingsPollMs?: number
-  /** How often the node looks for records to add to the index of words, and how many an organization must have. */
-  readonly recordIndex?: { readonly pollMs?: number; readonly unindexed?: number }
+  /** How often the node looks for records to add to the index of words, and the limits of the index. */
+  readonly recordIndex?: {
+    readonly pollMs?: number
+    /** Records of a group without a segment above which they get one. */
+    readonly min?: number
+    readonly segmentRecords?: number
+    readonly unindexedMax?: number
+  }
   /** From a change of the findings of a tag to a point of its history. */
   readonly findingHistoryDelayMs?: number
   /** Between two looks for images whose signatures changed. */

@@ -3,6 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import type { DocumentReader } from '../advisories/documents/document-reader.ts'
 import { advisoryGroupDependents } from '../advisories/group-dependents.ts'
 import type { PublishedFeeds } from '../advisories/publish/published-feeds.ts'
+import type { WordSearch } from '../advisories/search/search-records.ts'
 import { advisoriesService } from '../advisories/services/advisories.ts'
 import { advisoryDocumentsService } from '../advisories/services/advisory-documents.ts'
 import { advisoryFeedsService } from '../advisories/services/advisory-feeds.ts'
@@ -161,6 +162,8 @@ export interface ServerDependencies {
   readonly deprecation: Deprecation | undefined
   /** Of the operator API: the configuration, and what runs in the background. */
   readonly operator: Pick<OperatorContext, 'config' | 'storageRunner' | 'jobKinds'>
+  /** How searches use the index of words. */
+  readonly recordIndex?: WordSearch | undefined
   readonly metrics: Metrics
   /** What /readyz and gRPC health check besides the database. */
   readonly readinessChecks?: readonly ReadinessCheck[]
@@ -276,7 +279,7 @@ export function createServices(
     advisorySummariesService(reads),
     findingsService(reads, { contents, addresses: deps.addresses }),
     affectedImagesService(reads),
-    vulnerabilityRecordsService(reads),
+    vulnerabilityRecordsService(reads, deps.recordIndex),
     findingSummariesService(reads),
     scannerReportsService(reads, contents),
     explainService(assumeOptions),

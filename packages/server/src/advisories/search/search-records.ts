@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { OrderKey } from '../../api/order-by.ts'
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
@@ -7,8 +6,8 @@ import type { VulnerabilityRecordRow } from '../../storage/schema/tables.ts'
 import { runCachedText, runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { hasCweSql } from '../vulnerability-filters.ts'
 import type { FoundKey } from './words/record-facts.ts'
-import { readSegments } from './words/record-segments.ts'
-import { searchSegments } from './words/search-index.ts'
+import { areSameSegments, readGaps, readSegments } from './words/record-segments.ts'
+import { type FoundInSegment, searchSegments } from './words/search-index.ts'
 import { isPartOfWord } from './words/word-blocks.ts'
 
 /**
@@ -60,15 +59,22 @@ export interface FoundRecords {
   readonly total: number
 }
 
+/** The index of words, as a search uses it. */
+export interface WordSearch {
+  /** Records without a segment that a search reads; with more, it reads all texts. */
+  readonly unindexedMax?: number | undefined
+}
+
 /** Returns a page of records. The first page of a search for words is one statement, which reads the texts once for the page and the total. */
 export async function findRecords(
   db: Db,
   scope: string,
   filters: RecordFilters,
   page: RecordPage,
+  { unindexedMax = limits.recordsUnindexedMax }: WordSearch = {},
 ): Promise<FoundRecords> {
   if (filters.words.length > 0) {
-    const found = await searchIndex(db, scope, filters, page)
+    const found = await searchIndex(db, scope, filters, page, unindexedMax)
     if (found !== undefined) return found
     if (page.after === undefined) return searchTexts(db, scope, filters, page)
   }
@@ -88,17 +94,35 @@ async function searchIndex(
   scope: string,
   filters: RecordFilters,
   page: RecordPage,
+  unindexedMax: number,
 ): Promise<FoundRecords | undefined> {
-  if (!filters.words.every(isPartOfWord)) return undefined
+  const isIndexed = (word: string) => word.length >= limits.recordIndexCharsMin && isPartOfWord(word)
+  if (!filters.words.every(isIndexed)) return undefined
+  const root = rootOf(scope)
+  // Before the gaps, which are as many.
+  if ((await countUnindexed(db, scope, unindexedMax)) > unindexedMax) return undefined
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    // Before the segments: what is indexed meanwhile is in both, instead of in neither.
-    const others = await searchUnindexed(db, scope, filters)
+    // In this order: a record that is replaced meanwhile is found in its segment, or in its text, or in both, but never in neither.
+    const segments = await readSegments(db, scope)
+    const gaps = await readGaps(db, root, segments)
+    const others = await searchUnindexed(db, scope, filters, unindexedMax)
     if (others === undefined) return undefined
-    const { first, total, segments } = await searchSegments(db, scope, filters, page, others)
+    const { first, total } = await searchSegments(db, root, { segments, gaps }, filters, page, others)
     const rows = await readFound(db, scope, first)
-    if (isDeepStrictEqual(await readSegments(db, scope), segments)) return { rows, total }
+    const isCurrent = rows.length === first.length && areSameSegments(segments, await readSegments(db, scope))
+    if (isCurrent) return { rows, total }
   }
   return undefined
+}
+
+/** Counts records that are in no segment, up to one more than `max`. */
+async function countUnindexed(db: Db, scope: string, max: number): Promise<number> {
+  const { from, to } = subtreeRange(scope)
+  const sql = sqlText(db.engine)
+  const text = `select count(*) as n from (select 1 from vulnerability_records where root = ${sql.bind(rootOf(scope))}
+    and parent >= ${sql.bind(from)} and parent < ${sql.bind(to)} and segment <= 0 limit ${sql.bind(max + 1)}) as counted`
+  const [row] = await runText<{ readonly n: number }>(db, text, sql)
+  return Number(row?.n ?? 0)
 }
 
 /** Finds records that are in no segment. Undefined if they are too many to read. */
@@ -106,24 +130,29 @@ async function searchUnindexed(
   db: Db,
   scope: string,
   filters: RecordFilters,
-): Promise<readonly FoundKey[] | undefined> {
-  const { recordsUnindexedMax: max } = limits
-  const { from, to } = subtreeRange(scope)
-  const counting = sqlText(db.engine)
-  const count = `select count(*) as n from (select 1 from vulnerability_records where root = ${counting.bind(rootOf(scope))}
-    and parent >= ${counting.bind(from)} and parent < ${counting.bind(to)} and segment <= 0 limit ${counting.bind(max + 1)}) as counted`
-  const [counted] = await runText<{ readonly n: number }>(db, count, counting)
-  const n = Number(counted?.n ?? 0)
+  max: number,
+): Promise<readonly FoundInSegment[] | undefined> {
+  const n = await countUnindexed(db, scope, max)
   if (n > max) return undefined
   if (n === 0) return []
   const sql = sqlText(db.engine)
-  const text = `select parent, key, id, modified_ms, score, severity, cwes from vulnerability_records
+  const text = `select parent, key, id, modified_ms, score, severity, cwes, segment from vulnerability_records
     where segment <= 0 and ${conditionsSql(sql, scope, filters)}`
-  const rows = await runLongText<FoundKey>(db, text, sql)
-  return rows.map((row) => ({ ...row, modified_ms: Number(row.modified_ms), score: Number(row.score) }))
+  const rows = await runLongText<FoundInSegment>(db, text, sql)
+  return rows.map((row) => ({
+    ...row,
+    modified_ms: Number(row.modified_ms),
+    score: Number(row.score),
+    segment: Number(row.segment),
+  }))
 }
 
-async function readFound(db: Db, scope: string, found: readonly FoundKey[]): Promise<readonly FoundRecord[]> {
+/** Reads the rows of records, without those that are no longer where they were found. */
+async function readFound(
+  db: Db,
+  scope: string,
+  found: readonly FoundInSegment[],
+): Promise<readonly FoundRecord[]> {
   if (found.length === 0) return []
   const sql = sqlText(db.engine)
   const root = rootOf(scope)
@@ -131,11 +160,14 @@ async function readFound(db: Db, scope: string, found: readonly FoundKey[]): Pro
     ([parent, its]) =>
       `(root = ${sql.bind(root)} and parent = ${sql.bind(parent)} and key in (${sql.bindAll(its.map(({ key }) => key))}))`,
   )
-  const text = `select ${columns.join(', ')} from vulnerability_records where ${conditions.join(' or ')}`
-  const rows = await runText<FoundRecord>(db, text, sql)
+  const text = `select ${columns.join(', ')}, segment from vulnerability_records where ${conditions.join(' or ')}`
+  const rows = await runText<FoundRecord & Pick<VulnerabilityRecordRow, 'segment'>>(db, text, sql)
   const nameOf = ({ parent, key }: Pick<FoundKey, 'parent' | 'key'>) => `${parent} ${key}`
   const byKey = new Map(rows.map((row) => [nameOf(row), row]))
-  return found.flatMap((key) => byKey.get(nameOf(key)) ?? [])
+  return found.flatMap((key) => {
+    const row = byKey.get(nameOf(key))
+    return row === undefined || Number(row.segment) !== key.segment ? [] : [row]
+  })
 }
 
 async function searchTexts(

@@ -23,7 +23,6 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
       .addColumn('segment', integer, (c) => c.notNull())
   await inSegment('record_segments')
     .addColumn('records', integer, (c) => c.notNull())
-    .addColumn('gaps', text, (c) => c.notNull())
     .addPrimaryKeyConstraint('record_segments_pk', ['root', 'parent', 'segment'])
     .execute()
   await inSegment('record_blocks')
@@ -32,4 +31,18 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('postings', bytes, (c) => c.notNull())
     .addPrimaryKeyConstraint('record_blocks_pk', ['root', 'parent', 'segment', 'block'])
     .execute()
+  await inSegment('record_gaps')
+    .addColumn('key', text, (c) => c.notNull())
+    .addPrimaryKeyConstraint('record_gaps_pk', ['root', 'parent', 'segment', 'key'])
+    .execute()
+
+  await db.schema
+    .createTable('record_index_changes')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('parent', text, (c) => c.notNull())
+    .addColumn('revision', integer, (c) => c.notNull())
+    .addPrimaryKeyConstraint('record_index_changes_pk', ['root', 'parent'])
+    .execute()
+  await sql`insert into record_index_changes (root, parent, revision)
+    select distinct root, parent, 1 from vulnerability_records`.execute(db)
 }

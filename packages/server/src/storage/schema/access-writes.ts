@@ -52,6 +52,8 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   vulnerability_records: none,
   record_segments: none,
   record_blocks: none,
+  record_gaps: none,
+  record_index_changes: none,
   advisory_feeds: none,
   identity_metadata: none,
   // Names where to look for bindings, which are written with it.

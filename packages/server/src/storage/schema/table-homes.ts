@@ -58,6 +58,8 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   vulnerability_records: byRoot,
   record_segments: byRoot,
   record_blocks: byRoot,
+  record_gaps: byRoot,
+  record_index_changes: byRoot,
   advisory_feeds: byRoot,
   advisory_packages: byRoot,
   identity_metadata: byRoot,

@@ -44,6 +44,8 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   vulnerability_records: ownedByGroup('parent'),
   record_segments: ownedByGroup('parent'),
   record_blocks: ownedByGroup('parent'),
+  record_gaps: ownedByGroup('parent'),
+  record_index_changes: ownedByGroup('parent'),
   tag_digests: { ownerTable: 'tags', column: 'uid' },
   repo_readmes: ownedByRepo('uid'),
   deployments: ownedByRepo('uid'),

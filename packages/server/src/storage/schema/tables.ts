@@ -541,8 +541,24 @@ export interface RecordSegmentRow {
   segment: number
   /** Records, with those that were deleted since. */
   records: number
-  /** Keys of records that were deleted since, separated by spaces. */
-  gaps: string
+}
+
+/** A record of a segment that was replaced or deleted since. */
+export interface RecordGapRow {
+  root: string
+  /** The group. */
+  parent: string
+  segment: number
+  key: string
+}
+
+/** A group whose records changed since the index was last updated. */
+export interface RecordIndexChangeRow {
+  root: string
+  /** The group. */
+  parent: string
+  /** Increased by each change. */
+  revision: number
 }
 
 /** Words of the records of a segment. */
@@ -1262,6 +1278,8 @@ export interface Tables {
   vulnerability_records: VulnerabilityRecordRow
   record_segments: RecordSegmentRow
   record_blocks: RecordBlockRow
+  record_gaps: RecordGapRow
+  record_index_changes: RecordIndexChangeRow
   advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
   identity_organizations: IdentityOrganizationRow

@@ -1,37 +1,66 @@
 import { rootOf, subtreeRange } from '../../../api/uid.ts'
-import { insertRows } from '../../../storage/bulk-rows.ts'
+import { incrementRows, insertRows } from '../../../storage/bulk-rows.ts'
 import type { Db, Tx } from '../../../storage/db.ts'
 import type {
+  AdvisoryDocumentRow,
   RecordBlockRow,
+  RecordGapRow,
   RecordSegmentRow,
   VulnerabilityRecordRow,
 } from '../../../storage/schema/tables.ts'
-import { runInTransaction, runLongText, runText, sqlText } from '../../../storage/sql-text.ts'
+import { runLongText, runText, sqlText } from '../../../storage/sql-text.ts'
 import { encodeFacts } from './record-facts.ts'
 import { buildWordBlocks } from './word-blocks.ts'
 
 /**
- * The index of the words of records: segments of some thousand records of one group (ADR 89). A segment never changes, but for the keys of
- * records that were deleted since. Records that are in no segment yet have a `segment` that is not positive.
+ * The index of the words of records: segments of some thousand records of one group (ADR 89). A segment never changes; the
+ * records that were replaced or deleted since are its gaps. Records that are in no segment yet have a `segment` that is not positive.
  */
 
 /** The block with the facts of a segment. */
 export const FACTS = -1
 
-export type Segment = Pick<RecordSegmentRow, 'parent' | 'segment' | 'records' | 'gaps'>
+export type Segment = Pick<RecordSegmentRow, 'parent' | 'segment' | 'records'>
 
 export async function readSegments(db: Db, scope: string): Promise<readonly Segment[]> {
   const { from, to } = subtreeRange(scope)
   const sql = sqlText(db.engine)
-  const text = `select parent, segment, records, gaps from record_segments
+  const text = `select parent, segment, records from record_segments
     where root = ${sql.bind(rootOf(scope))} and parent >= ${sql.bind(from)} and parent < ${sql.bind(to)} order by parent, segment`
   const rows = await runText<Segment>(db, text, sql)
-  return rows.map((row) => ({ ...row, segment: Number(row.segment), records: Number(row.records) }))
+  return rows.map(({ parent, segment, records }) => ({
+    parent,
+    segment: Number(segment),
+    records: Number(records),
+  }))
 }
 
-/** The keys of records that a segment has, but that were deleted. */
-export function gapsOf({ gaps }: Pick<Segment, 'gaps'>): ReadonlySet<string> {
-  return new Set(gaps.split(' ').filter((key) => key !== ''))
+export const segmentName = ({ parent, segment }: Pick<Segment, 'parent' | 'segment'>): string =>
+  `${parent} ${segment}`
+
+/** Whether two lists have the same segments. */
+export function areSameSegments(before: readonly Segment[], after: readonly Segment[]): boolean {
+  return before.map(segmentName).join() === after.map(segmentName).join()
+}
+
+/** Returns the keys of records that segments have, but that were replaced or deleted since, by name of the segment. */
+export async function readGaps(
+  db: Db,
+  root: string,
+  segments: readonly Segment[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const gaps = new Map<string, Set<string>>()
+  if (segments.length === 0) return gaps
+  const sql = sqlText(db.engine)
+  const text = `select parent, segment, key from record_gaps
+    where root = ${sql.bind(root)} and ${rangeOf(segments, (value) => sql.bind(value))}`
+  for (const row of await runLongText<Omit<RecordGapRow, 'root'>>(db, text, sql)) {
+    const name = segmentName(row)
+    const known = gaps.get(name)
+    if (known === undefined) gaps.set(name, new Set([row.key]))
+    else known.add(row.key)
+  }
+  return gaps
 }
 
 export type Block = Pick<RecordBlockRow, 'parent' | 'segment' | 'block' | 'words' | 'postings'>
@@ -84,7 +113,7 @@ export async function buildSegment(
   const { numbers, texts } = encodeFacts(records)
   const key = { root, parent, segment }
   return {
-    row: { ...key, records: records.length, gaps: '' },
+    row: { ...key, records: records.length },
     blocks: [
       { ...key, block: FACTS, words: texts, postings: numbers },
       ...blocks.map((block, at) => ({ ...key, block: at, ...block })),
@@ -92,40 +121,58 @@ export async function buildSegment(
   }
 }
 
-/** Replaces segments of a group by another one. */
-export async function replaceSegments(
+/** Deletes segments of a group. */
+export async function deleteSegments(
+  tx: Tx,
+  root: string,
+  parent: string,
+  segments: readonly number[],
+): Promise<void> {
+  if (segments.length === 0) return
+  for (const table of ['record_segments', 'record_blocks', 'record_gaps'] as const)
+    await tx
+      .deleteFrom(table)
+      .where('root', '=', root)
+      .where('parent', '=', parent)
+      .where('segment', 'in', [...segments])
+      .execute()
+}
+
+export async function insertSegment(
   db: Db,
   tx: Tx,
   { row, blocks }: Awaited<ReturnType<typeof buildSegment>>,
-  replaced: readonly number[],
 ): Promise<void> {
-  const { root, parent } = row
-  if (replaced.length > 0)
-    for (const table of ['record_segments', 'record_blocks'] as const)
-      await tx
-        .deleteFrom(table)
-        .where('root', '=', root)
-        .where('parent', '=', parent)
-        .where('segment', 'in', [...replaced])
-        .execute()
   await insertRows(db, tx, 'record_segments', [row])
   for (const block of blocks) await insertRows(db, tx, 'record_blocks', [block])
 }
 
-/** Adds the keys of records that are deleted to their segments. */
+/** Adds the records of a document, which are about to be deleted, to the gaps of their segments; returns how many there are. */
 export async function addGaps(
-  db: Db,
   tx: Tx,
-  root: string,
-  parent: string,
-  deleted: readonly Pick<VulnerabilityRecordRow, 'key' | 'segment'>[],
-): Promise<void> {
-  for (const [segment, records] of Map.groupBy(deleted, (record) => Number(record.segment))) {
-    if (segment <= 0) continue
-    const keys = records.map(({ key }) => ` ${key}`).join('')
-    const sql = sqlText(db.engine)
-    const text = `update record_segments set gaps = gaps || ${sql.bind(keys)}
-      where root = ${sql.bind(root)} and parent = ${sql.bind(parent)} and segment = ${sql.bind(segment)}`
-    await runInTransaction(tx, text, sql)
-  }
+  { root, parent, format, id }: Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>,
+): Promise<number> {
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('record_gaps')
+    .columns(['root', 'parent', 'segment', 'key'])
+    .expression((from) =>
+      from
+        .selectFrom('vulnerability_records')
+        .select(['root', 'parent', 'segment', 'key'])
+        .where('root', '=', root)
+        .where('parent', '=', parent)
+        .where('format', '=', format)
+        .where('document', '=', id)
+        .where('segment', '>', 0),
+    )
+    .executeTakeFirst()
+  return Number(numInsertedOrUpdatedRows ?? 0)
+}
+
+/** Lets the job look at a group. */
+export async function queueIndexing(db: Db, tx: Tx, root: string, parent: string): Promise<void> {
+  await incrementRows(db, tx, 'record_index_changes', [{ root, parent, revision: 1 }], {
+    key: ['root', 'parent'],
+    numbers: ['revision'],
+  })
 }

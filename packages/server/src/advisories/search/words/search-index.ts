@@ -1,10 +1,16 @@
 import type { OrderKey } from '../../../api/order-by.ts'
-import { rootOf } from '../../../api/uid.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import type { Db } from '../../../storage/db.ts'
 import type { RecordCursor, RecordFilters } from '../search-records.ts'
 import { type FoundKey, factsReader } from './record-facts.ts'
-import { type Block, gapsOf, readBlocks, readFacts, readSegments, type Segment } from './record-segments.ts'
+import {
+  type Block,
+  readBlocks,
+  readFacts,
+  type readGaps,
+  type Segment,
+  segmentName,
+} from './record-segments.ts'
 import { markPositions } from './word-blocks.ts'
 
 /** Finds records by the index of their words. */
@@ -17,28 +23,31 @@ export interface IndexPage {
 
 export interface IndexMatches {
   /** The first ones of the page. */
-  readonly first: readonly FoundKey[]
+  readonly first: readonly FoundInSegment[]
   readonly total: number
-  /** As they were during the search. */
+}
+
+export interface FoundInSegment extends FoundKey {
+  readonly segment: number
+}
+
+export interface SegmentsToSearch {
   readonly segments: readonly Segment[]
+  readonly gaps: Awaited<ReturnType<typeof readGaps>>
 }
 
 /** Segments whose blocks are in memory at a time. */
 const SEGMENTS_AT_A_TIME = 8
 
-/**
- * Returns the records with all parts that are in segments, and not in `others`, which were found elsewhere. The caller searches again if
- * the segments changed meanwhile.
- */
+/** Returns the records with all parts that are in segments, and `others`, which were found elsewhere. */
 export async function searchSegments(
   db: Db,
-  scope: string,
+  root: string,
+  { segments, gaps }: SegmentsToSearch,
   { words: parts, severities, minScore, cwes }: RecordFilters,
   page: IndexPage,
-  others: readonly FoundKey[],
+  others: readonly FoundInSegment[],
 ): Promise<IndexMatches> {
-  const root = rootOf(scope)
-  const segments = await readSegments(db, scope)
   const hasTexts = severities.length > 0 || cwes.length > 0 || page.order.column === 'id'
   const matches = firstOf(page)
   const known = new Set(others.map(keyOf))
@@ -49,27 +58,28 @@ export async function searchSegments(
     if (marked.size === 0) continue
     for (const facts of await readFacts(db, root, some, { hasTexts })) {
       await yieldToEventLoop()
-      const segment = some.find((one) => nameOf(one) === nameOf(facts)) as Segment
-      const marks = marked.get(nameOf(facts))
+      const segment = Number(facts.segment)
+      const marks = marked.get(segmentName(facts))
       if (marks === undefined) continue
-      const gaps = gapsOf(segment)
+      const gapsHere = gaps.get(segmentName(facts))
       const read = factsReader(facts.parent, facts.postings, hasTexts ? facts.words : undefined)
       for (const [position, count] of marks.entries()) {
         if (count < parts.length) continue
         const found = read(position)
-        if (gaps.has(found.key) || known.has(keyOf(found))) continue
+        const name = keyOf(found)
+        if (gapsHere?.has(found.key) || known.has(name)) continue
         if (severities.length > 0 && !severities.includes(found.severity)) continue
         if (minScore !== undefined && found.score < Math.round(minScore * 10)) continue
         if (cwes.length > 0 && !found.cwes.split(' ').some((cwe) => cwes.includes(cwe))) continue
-        matches.add(found)
+        known.add(name)
+        matches.add({ ...found, segment })
       }
     }
   }
-  return { first: matches.first, total: matches.total(), segments }
+  return { first: matches.first, total: matches.total() }
 }
 
 const keyOf = ({ parent, key }: Pick<FoundKey, 'parent' | 'key'>): string => `${parent} ${key}`
-const nameOf = ({ parent, segment }: Pick<Segment, 'parent' | 'segment'>): string => `${parent} ${segment}`
 
 /** Returns the marks of segments with words of all parts. */
 async function markSegments(
@@ -78,9 +88,9 @@ async function markSegments(
   parts: readonly string[],
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const marked = new Map<string, Uint8Array>()
-  const bySegment = Map.groupBy(blocks, nameOf)
+  const bySegment = Map.groupBy(blocks, segmentName)
   for (const segment of segments) {
-    const its = bySegment.get(nameOf(segment))
+    const its = bySegment.get(segmentName(segment))
     if (its === undefined) continue
     const marks = new Uint8Array(segment.records)
     for (const [count, part] of parts.entries())
@@ -88,16 +98,16 @@ async function markSegments(
         await yieldToEventLoop()
         if (block.words.includes(part)) markPositions(block, part, marks, count)
       }
-    if (marks.includes(parts.length)) marked.set(nameOf(segment), marks)
+    if (marks.includes(parts.length)) marked.set(segmentName(segment), marks)
   }
   return marked
 }
 
 /** Keeps the first records of a page, and counts all. */
 function firstOf({ order, after, size }: IndexPage) {
-  const first: FoundKey[] = []
+  const first: FoundInSegment[] = []
   let count = 0
-  const keysOf = (found: FoundKey): RecordCursor => [
+  const keysOf = (found: FoundInSegment): RecordCursor => [
     found[order.column as 'id' | 'modified_ms' | 'score'],
     found.parent,
     found.key,
@@ -105,13 +115,12 @@ function firstOf({ order, after, size }: IndexPage) {
   const compare = (a: RecordCursor, b: RecordCursor): number => {
     const at = a.findIndex((value, index) => value !== b[index])
     if (at === -1) return 0
-    const isLess = (a[at] as string | number) < (b[at] as string | number)
-    return isLess === order.descending ? 1 : -1
+    return isLess(a[at] ?? 0, b[at] ?? 0) === order.descending ? 1 : -1
   }
   return {
     first,
     total: () => count,
-    add(found: FoundKey): void {
+    add(found: FoundInSegment): void {
       count++
       const keys = keysOf(found)
       if (after !== undefined && compare(keys, after) <= 0) return
@@ -120,11 +129,18 @@ function firstOf({ order, after, size }: IndexPage) {
       let [low, high] = [0, first.length]
       while (low < high) {
         const middle = (low + high) >>> 1
-        if (compare(keysOf(first[middle] as FoundKey), keys) < 0) low = middle + 1
+        if (compare(keysOf(first[middle] as FoundInSegment), keys) < 0) low = middle + 1
         else high = middle
       }
       first.splice(low, 0, found)
       if (first.length > size) first.pop()
     },
   }
+}
+
+/** Texts in the order of the database: that of their bytes in UTF-8. */
+function isLess(a: string | number, b: string | number): boolean {
+  return typeof a === 'string' && typeof b === 'string'
+    ? Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+    : a < b
 }

@@ -27,14 +27,14 @@ export function isPartOfWord(part: string): boolean {
 
 /** Characters of the words of a block: what is read to find a few words. */
 const BLOCK_CHARS = 16_384
-/** Texts between two yields to the event loop. */
-const TEXTS_AT_A_TIME = 50
+/** Words that are sorted or merged between two yields to the event loop. */
+const WORDS_AT_A_TIME = 500
 
 /** Builds the index of texts, whose positions are those in the list. */
 export async function buildWordBlocks(texts: readonly string[]): Promise<readonly WordBlock[]> {
   const positions = new Map<string, number[]>()
   for (const [position, text] of texts.entries()) {
-    if (position % TEXTS_AT_A_TIME === 0) await yieldToEventLoop()
+    await yieldToEventLoop()
     for (const word of wordsOf(text)) {
       const known = positions.get(word)
       if (known === undefined) positions.set(word, [position])
@@ -45,19 +45,54 @@ export async function buildWordBlocks(texts: readonly string[]): Promise<readonl
   let words: string[] = []
   let chars = 0
   const close = async () => {
-    await yieldToEventLoop()
-    const postings = Buffer.concat(words.map((word) => encodePositions(positions.get(word) ?? [])))
-    blocks.push({ words: words.join('\n'), postings })
+    const postings: Uint8Array[] = []
+    for (const word of words) {
+      await yieldToEventLoop()
+      postings.push(encodePositions(positions.get(word) ?? []))
+    }
+    blocks.push({ words: words.join('\n'), postings: Buffer.concat(postings) })
     words = []
     chars = 0
   }
-  for (const word of [...positions.keys()].sort()) {
+  for (const word of await sortWords([...positions.keys()])) {
     words.push(word)
     chars += word.length + 1
     if (chars >= BLOCK_CHARS) await close()
   }
   if (words.length > 0) await close()
   return blocks
+}
+
+/** Sorts words without blocking the event loop: parts of the list, which are then merged. */
+async function sortWords(words: readonly string[]): Promise<readonly string[]> {
+  let parts: string[][] = []
+  for (let at = 0; at < words.length; at += WORDS_AT_A_TIME) {
+    await yieldToEventLoop()
+    parts.push(words.slice(at, at + WORDS_AT_A_TIME).sort())
+  }
+  while (parts.length > 1) {
+    const merged: string[][] = []
+    for (let at = 0; at < parts.length; at += 2)
+      merged.push(await mergeSorted(parts[at] ?? [], parts[at + 1] ?? []))
+    parts = merged
+  }
+  return parts[0] ?? []
+}
+
+async function mergeSorted(a: readonly string[], b: readonly string[]): Promise<string[]> {
+  const merged: string[] = []
+  for (let [i, j] = [0, 0]; i < a.length || j < b.length; ) {
+    if (merged.length % WORDS_AT_A_TIME === 0) await yieldToEventLoop()
+    const [first, second] = [a[i], b[j]]
+    if (second === undefined || (first !== undefined && first < second)) {
+      merged.push(first as string)
+      i++
+    } else {
+      merged.push(second)
+      j++
+    }
+  }
+  return merged
 }
 
 /**
