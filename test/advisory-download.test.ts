@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { DownloadError, type DownloadOptions, download } from '@berth/server/advisories/feeds/download.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { createOutbound } from '@berth/server/runtime/outbound/outbound.ts'
 import { etagOf, sendFile, startFeedServer, trustedCertificate } from './support/advisories/feed-server.ts'
+import { eventually } from './support/eventually.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 
 /** Downloads of advisory files: complete, resumed, or failed. */
@@ -55,10 +57,17 @@ test('a file is downloaded over TLS, and again only if it changed', async (t) =>
   await third?.remove()
 })
 
-/** Sends the beginning of a file and then breaks the connection. */
-function cutAfter(bytes: number, response: ServerResponse, content: Uint8Array): void {
+/** Sends the beginning of a file, and breaks the connection when the client has stored it in `directory`. */
+async function cutAfter(
+  bytes: number,
+  response: ServerResponse,
+  content: Uint8Array,
+  directory: string,
+): Promise<void> {
   response.writeHead(200, { etag: etagOf(content), 'content-length': content.byteLength })
-  response.write(content.subarray(0, bytes), () => setTimeout(() => response.destroy(), 200))
+  response.write(content.subarray(0, bytes))
+  await eventually(() => partsIn(directory).some((name) => statSync(join(directory, name)).size >= bytes))
+  response.destroy()
 }
 
 test('an interrupted transfer is resumed where it ended, in the same run and in the next', async (t) => {
@@ -67,7 +76,7 @@ test('an interrupted transfer is resumed where it ended, in the same run and in 
   const content = randomBytes(500_000)
   let cuts = 1
   server.answer = (request, response) => {
-    if (cuts-- > 0) cutAfter(200_000, response, content)
+    if (cuts-- > 0) void cutAfter(200_000, response, content, directory)
     else sendFile(request, response, content)
   }
   const whole = await fetch(`${server.url}/feed.zip`)
@@ -85,7 +94,7 @@ test('an interrupted transfer is resumed where it ended, in the same run and in 
   server.requests.length = 0
   let answered = 0
   server.answer = (_, response) => {
-    if (answered++ === 0) cutAfter(100_000, response, content)
+    if (answered++ === 0) void cutAfter(100_000, response, content, directory)
     else response.writeHead(503, { 'retry-after': '90' }).end()
   }
   await assert.rejects(fetch(`${server.url}/feed.zip`), (error: DownloadError) => {
@@ -103,11 +112,11 @@ test('an interrupted transfer is resumed where it ended, in the same run and in 
 
 test('the rest of another version is never appended to a partial file', async (t) => {
   const server = await startFeedServer(t)
-  const { fetch } = fetcher(t)
+  const { fetch, directory } = fetcher(t)
   const [old, fresh] = [randomBytes(400_000), randomBytes(400_000)]
   let answered = 0
   server.answer = (request, response) => {
-    if (answered++ === 0) cutAfter(100_000, response, old)
+    if (answered++ === 0) void cutAfter(100_000, response, old, directory)
     else sendFile(request, response, fresh)
   }
   const got = await fetch(`${server.url}/feed.zip`)
@@ -117,7 +126,7 @@ test('the rest of another version is never appended to a partial file', async (t
   // One that sends the rest of another file all the same.
   answered = 0
   server.answer = (request, response) => {
-    if (answered++ === 0) return cutAfter(100_000, response, old)
+    if (answered++ === 0) return void cutAfter(100_000, response, old, directory)
     delete request.headers['if-range']
     sendFile(request, response, fresh)
   }
@@ -180,8 +189,8 @@ test('endless transfers are aborted: too large, too slow, stalled, too long', as
 
 test('a truncated body never counts as complete, however often it is sent', async (t) => {
   const server = await startFeedServer(t)
-  const { fetch } = fetcher(t)
-  server.answer = (_, response) => cutAfter(30_000, response, randomBytes(60_000))
+  const { fetch, directory } = fetcher(t)
+  server.answer = (_, response) => void cutAfter(30_000, response, randomBytes(60_000), directory)
   await assert.rejects(fetch(`${server.url}/short`), failing(/broke/))
   assert.equal(server.requests.length, 2)
 })
