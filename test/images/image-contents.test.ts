@@ -373,13 +373,6 @@ onEveryStore(
       assert.deepEqual(await find({ name: 'musl-src', version: '1.2.4-r0' }), ['old'])
       assert.deepEqual(await find({ name: 'musl' }, repo), ['v1'])
       assert.deepEqual(await find({ purl: 'pkg:deb/debian/musl' }), [])
-      const sorted = Array.from({ length: 20 }, (_, at) => `b${at + 10}`)
-      for (const tag of sorted.toReversed()) await pushImage(owner, `${name}-2`, image, tag)
-      const { body: tagged } = await api.get(`registry/package_images/${await repoUid(api, `${name}-2`)}`, {
-        name: 'musl',
-        version: '1.2.5-r0',
-      })
-      assert.deepEqual(tagged.images[0].tags, sorted)
       const page = await api.get(`registry/package_images/${root}`, { name: 'musl', page_size: '1' })
       const next = await api.get(`registry/package_images/${root}`, {
         name: 'musl',
@@ -387,6 +380,13 @@ onEveryStore(
         page_token: page.body.nextPageToken,
       })
       assert.notEqual(page.body.images[0].repoUid, next.body.images[0].repoUid)
+      const sorted = Array.from({ length: 20 }, (_, at) => `b${at + 10}`)
+      for (const tag of sorted.toReversed()) await pushImage(owner, `${name}-2`, image, tag)
+      const { body: tagged } = await api.get(`registry/package_images/${await repoUid(api, `${name}-2`)}`, {
+        name: 'musl',
+        version: '1.2.5-r0',
+      })
+      assert.deepEqual(tagged.images[0].tags, sorted)
       for (const query of [{}, { purl: 'musl' }, { version: '1' }])
         assert.equal((await api.get(`registry/package_images/${root}`, query)).status, 400)
 
