@@ -36,7 +36,7 @@ export async function generate(place: Place, set: DataSet, say: (text: string) =
   const startMs = performance.now()
   const opened = await openInstallation(configurationOf(place), log)
   try {
-    await insertOwner(opened, set.advisories === undefined ? ['owner'] : ['owner', 'advisories.admin'])
+    await insertOwner(opened, ['owner', 'advisories.admin'])
     if (opened.store.db.engine === 'postgres') await loadPostgres(opened.store.db.kysely, set, say)
   } finally {
     if (opened.store.db.engine === 'sqlite') await opened.close()

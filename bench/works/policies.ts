@@ -30,8 +30,9 @@ export async function measurePolicies(bench: Bench): Promise<Result[]> {
   const place = await bench.dataSet({ groups: 1000, shape: 'tree' })
   const plain = await bench.startBerth(bench.copyOf(place))
   const bound = await bench.startBerth(bench.copyOf(place))
-  const image = await push(plain)
-  await push(bound)
+  const content = createContent()
+  const { image } = content
+  for (const berth of [plain, bound]) await push(berth, content)
   for (const binding of policies)
     await createResource(bound.ready.port, bound.ready.token, `/policies/v1/bindings/${ORGANIZATION}`, {
       mode: 'POLICY_MODE_ENFORCED',
@@ -69,9 +70,10 @@ async function registryOf(name: string, child: Berth): Promise<Registry> {
   return { name, child, port, authorization: await registryToken(port, token, [REPO]) }
 }
 
-/** Pushes an image with an SBOM, and imports an advisory for each of its packages; returns when they are matched. */
-async function push(berth: Berth): Promise<Manifest> {
-  const { port, authorization } = await registryOf('', berth)
+type Content = ReturnType<typeof createContent>
+
+/** An image, and its SBOM. */
+function createContent() {
   const config = blobOf(
     Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', created: new Date().toISOString() })),
   )
@@ -84,10 +86,16 @@ async function push(berth: Berth): Promise<Manifest> {
     layers: [descriptorOf(SPDX, sbom)],
     subject: descriptorOf(image.mediaType, { digest: image.digest, size: image.bytes.length }),
   })
+  return { image, packages, referrer, blobs: [config, layer, sbom] }
+}
+
+/** Pushes the image, and imports an advisory for each of its packages; returns when they are matched. */
+async function push(berth: Berth, { image, packages, referrer, blobs }: Content): Promise<void> {
+  const { port, authorization } = await registryOf('', berth)
   const http = await httpClient(port)
   try {
     const registry = registryClient(http, REPO, authorization)
-    for (const blob of [config, layer, sbom]) await registry.pushAtOnce(blob)
+    for (const blob of blobs) await registry.pushAtOnce(blob)
     await registry.putManifest(image, 'latest')
     await registry.putManifest(referrer, referrer.digest)
     await importAdvisories(berth, packages)
@@ -95,7 +103,6 @@ async function push(berth: Berth): Promise<Manifest> {
   } finally {
     http.close()
   }
-  return image
 }
 
 function spdxOf(packages: readonly string[]) {
@@ -144,11 +151,16 @@ async function importAdvisories({ ready: { port, token } }: Berth, packages: rea
 }
 
 async function waitForFindings({ ready: { token } }: Berth, http: HttpClient, { digest }: Manifest) {
-  const read = async (path: string) =>
-    JSON.parse((await http.send(request('GET', `/registry/v2beta1/${path}`, { token }))).body)
-  const { repos } = await read(`repos?uidp.descendants_of=${ORGANIZATION}`)
+  const read = async (path: string) => {
+    const { status, body } = await http.send(request('GET', path, { token }))
+    if (status !== 200) throw new Error(`GET ${path} was answered ${status}: ${body}`)
+    return JSON.parse(body)
+  }
+  const { repos } = await read(`/registry/v2beta1/repos?uidp.descendants_of=${ORGANIZATION}`)
   for (;;) {
-    const found = await read(`repos/${repos[0].uid}/manifests/${digest}/findings?pageSize=1`)
+    const found = await read(
+      `/vulnerabilities/v2beta1/imageFindings/${repos[0].uid}?digest=${digest}&page_size=1`,
+    )
     if (found.matched === true && Number(found.totalCount) === FINDINGS) return
     await pause(POLL_MS)
   }
