@@ -1,11 +1,10 @@
 import { advisoryPackagesOf, CATALOGS } from '../advisories/packages/advisory-packages.ts'
 import { limits } from '../config/limits.ts'
-import type { Tracer } from '../runtime/tracer.ts'
 import { deleteRows, insertRows } from '../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 import { type JobKind, type JobLease, readJob } from '../storage/jobs/job-leases.ts'
 import type { JobScheduler } from '../storage/jobs/job-scheduler.ts'
-import { startQueueJob } from '../storage/jobs/queue-job.ts'
+import { type QueueJobSettings, startQueueJob } from '../storage/jobs/queue-job.ts'
 import type { AdvisoryRow, FindingChangeRow, PackageRow } from '../storage/schema/tables.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
 import { refreshCatalogFacts } from './storage/catalog-facts.ts'
@@ -18,16 +17,7 @@ import { deletePackageFindings, matchPackages } from './storage/match-packages.t
 
 export const findingsJob: JobKind = { name: 'findings' }
 
-export interface FindingJobOptions {
-  readonly db: Db
-  readonly clock: () => number
-  readonly pollMs?: number | undefined
-  readonly leaseMs?: number | undefined
-  readonly tracer?: Tracer | undefined
-  readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
-}
-
-export function startFindingJob(options: FindingJobOptions): JobScheduler {
+export function startFindingJob(options: QueueJobSettings): JobScheduler {
   const { db, clock, pollMs = limits.findingsPollMs, leaseMs, tracer, onRun } = options
   return startQueueJob({
     ...{ db, clock, pollMs, leaseMs, tracer, onRun },
@@ -57,7 +47,7 @@ async function holds(db: Db, condition: string): Promise<boolean> {
   return (await runText(db, `select 1 as n where ${condition}`, sqlText(db.engine))).length > 0
 }
 
-async function runFindings({ db, clock }: FindingJobOptions, lease: JobLease): Promise<void> {
+async function runFindings({ db, clock }: QueueJobSettings, lease: JobLease): Promise<void> {
   if (lease.position !== ALL_INDEXED) await indexAdvisories(db, lease)
   for (;;) {
     lease.signal.throwIfAborted()

@@ -1,12 +1,11 @@
 import { rootOf, subtreeRange } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
-import type { Tracer } from '../runtime/tracer.ts'
 import { deleteRows } from '../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 import type { JobKind, JobLease } from '../storage/jobs/job-leases.ts'
 import type { JobScheduler } from '../storage/jobs/job-scheduler.ts'
-import { startQueueJob } from '../storage/jobs/queue-job.ts'
+import { type QueueJobSettings, startQueueJob } from '../storage/jobs/queue-job.ts'
 import type { SignatureChangeRow } from '../storage/schema/tables.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
 import { createImageSignatureReader, type ImageSignatureReader } from './image-signatures.ts'
@@ -18,14 +17,8 @@ import { createImageSignatureReader, type ImageSignatureReader } from './image-s
 
 export const signaturesJob: JobKind = { name: 'image-signatures' }
 
-export interface SignatureJobOptions {
-  readonly db: Db
-  readonly clock: () => number
+export interface SignatureJobOptions extends QueueJobSettings {
   readonly blobs: Pick<BlobStore, 'read'>
-  readonly pollMs?: number | undefined
-  readonly leaseMs?: number | undefined
-  readonly tracer?: Tracer | undefined
-  readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
 }
 
 export function startSignatureJob(options: SignatureJobOptions): JobScheduler {

@@ -7,10 +7,9 @@ import { deleteRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import type { JobKind, JobLease } from '../../storage/jobs/job-leases.ts'
 import type { JobScheduler } from '../../storage/jobs/job-scheduler.ts'
-import { startQueueJob } from '../../storage/jobs/queue-job.ts'
+import { type QueueJobSettings, startQueueJob } from '../../storage/jobs/queue-job.ts'
 import type { FindingHistoryChangeRow } from '../../storage/schema/tables.ts'
 import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
-import type { FindingJobOptions } from '../finding-job.ts'
 import { recordScopeFindings, type ScopeKind, scopesOf } from './scope-findings.ts'
 import { recordTagFindings } from './tag-findings.ts'
 
@@ -22,7 +21,7 @@ import { recordTagFindings } from './tag-findings.ts'
 
 export const findingHistoryJob: JobKind = { name: 'finding-history' }
 
-export interface FindingHistoryJobOptions extends FindingJobOptions {
+export interface FindingHistoryJobOptions extends QueueJobSettings {
   /** From a change of a tag, repo or group to its count; each has its own by default. */
   readonly delayMs?: number | undefined
 }

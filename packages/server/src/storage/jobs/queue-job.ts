@@ -8,22 +8,27 @@ import type { JobScheduler } from './job-scheduler.ts'
 
 /** Runs a job whenever its queue has rows: on one node at a time, until the queue is empty. */
 
-export interface QueueJobOptions {
+/** What a job gets from the server. */
+export interface QueueJobSettings {
   readonly db: Db
   readonly clock: () => number
-  readonly kind: JobKind
-  /** Name of the trace of a run. */
-  readonly span: string
   /** Between two looks for work. */
-  readonly pollMs: number
+  readonly pollMs?: number | undefined
   /** After which another node continues the work of a node that died. */
   readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
+  readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
+}
+
+export interface QueueJobOptions extends QueueJobSettings {
+  readonly kind: JobKind
+  /** Name of the trace of a run. */
+  readonly span: string
+  readonly pollMs: number
   /** Looks for work without a lease, because mostly there is none. */
   hasWork(): Promise<boolean>
   /** Must be repeatable: after a crash another node runs it again. */
   run(lease: JobLease): Promise<void>
-  readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
 }
 
 export function startQueueJob(options: QueueJobOptions): JobScheduler {
