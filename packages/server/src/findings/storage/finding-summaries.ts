@@ -21,7 +21,7 @@ export interface FindingSummaryRow {
   readonly exploited: readonly FindingCountRow[]
   readonly images: number
   readonly unreadImages: number
-  /** Whether all packages of the organization were matched, if not with the latest changes. */
+  /** Whether all packages of the organization have been matched at least once. */
   readonly isMatched: boolean
 }
 

@@ -290,7 +290,7 @@ export async function readFindingSource(
 }
 
 /** The distinct packages of images. */
-function packagesOf(sql: SqlText, root: string, ids: readonly number[]): string {
+export function packagesOf(sql: SqlText, root: string, ids: readonly number[]): string {
   const distinct = ids.length > 1 ? 'distinct ' : ''
   return `select ${distinct}package from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})`
 }

@@ -4,11 +4,11 @@ import { failedPrecondition } from '../../api/errors.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db } from '../../storage/db.ts'
 import type { PackageRow } from '../../storage/schema/tables.ts'
-import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
 import { toMatchedPackage } from '../matching/candidate.ts'
 import { idsOf } from '../vulnerability-ids.ts'
 import { areCatalogsPending } from './catalog-facts.ts'
-import { type ImageContentsIds, readUnmatched } from './image-findings.ts'
+import { type ImageContentsIds, packagesOf, readUnmatched } from './image-findings.ts'
 
 type Images = Pick<ImageContentsIds, 'state' | 'ids'>
 
@@ -33,7 +33,7 @@ export function requireMatched(pending: readonly PendingWork[], repo: string, di
   if (!pending.includes(PendingWork.PACKAGES)) return
   throw failedPrecondition(
     'IMAGE_NOT_MATCHED',
-    `packages of ${digest} are not matched with advisories yet; try again in some seconds`,
+    `packages of ${digest} are not matched with advisories yet; try again in a few seconds`,
     repo,
   )
 }
@@ -57,8 +57,6 @@ async function areAdvisoriesPending(db: Db, root: string, ids: readonly number[]
   // Mostly nothing is queued: the packages are only read if there is.
   const [areNames, areScores] = [await hasChanges(db, root, 'name'), await hasChanges(db, root, 'id')]
   if (!areNames && !areScores) return false
-  const packagesSql = (sql: SqlText) =>
-    `(select distinct package from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})) as i`
   const isQueued = async (kind: string, subjects: ReadonlySet<string>) => {
     const all = [...subjects]
     for (let at = 0; at < all.length; at += BATCH) {
@@ -72,15 +70,16 @@ async function areAdvisoriesPending(db: Db, root: string, ids: readonly number[]
   }
   if (areNames) {
     const sql = sqlText(db.engine)
-    const text = `select p.* from ${packagesSql(sql)} cross join packages as p where p.root = ${sql.bind(root)} and p.id = i.package`
+    const text = `select p.* from (${packagesOf(sql, root, ids)}) as i
+      ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = i.package`)}`
     const rows = await runLongText<PackageRow>(db, text, sql)
     if (await isQueued('name', new Set(rows.flatMap((row) => lookupNamesOf(toMatchedPackage(row))))))
       return true
   }
   if (!areScores) return false
   const sql = sqlText(db.engine)
-  const text = `select distinct f.vulnerability, f.aliases from ${packagesSql(sql)} cross join package_findings as f
-    where f.root = ${sql.bind(root)} and f.package = i.package`
+  const text = `select distinct f.vulnerability, f.aliases from (${packagesOf(sql, root, ids)}) as i
+    ${sql.rules.lookUp('package_findings', 'f', `f.root = ${sql.bind(root)} and f.package = i.package`)}`
   const rows = await runLongText<Parameters<typeof idsOf>[0]>(db, text, sql)
   return isQueued('id', new Set(rows.flatMap(idsOf)))
 }
