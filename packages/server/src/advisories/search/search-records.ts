@@ -6,7 +6,7 @@ import type { VulnerabilityRecordRow } from '../../storage/schema/tables.ts'
 import { runCachedText, runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { hasCweSql } from '../vulnerability-filters.ts'
 import type { FoundKey } from './words/record-facts.ts'
-import { areSameSegments, readGaps, readSegments } from './words/record-segments.ts'
+import { areSameSegments, hasMoreUnindexed, readGaps, readSegments } from './words/record-segments.ts'
 import { type FoundInSegment, searchSegments } from './words/search-index.ts'
 import { isPartOfWord } from './words/word-blocks.ts'
 
@@ -99,14 +99,15 @@ async function searchIndex(
   const isIndexed = (word: string) => word.length >= limits.recordIndexCharsMin && isPartOfWord(word)
   if (!filters.words.every(isIndexed)) return undefined
   const root = rootOf(scope)
-  // Before the gaps, which are as many.
-  if ((await countUnindexed(db, scope, unindexedMax)) > unindexedMax) return undefined
+  const { from, to } = subtreeRange(scope)
+  const inScope = (sql: SqlText) => `parent >= ${sql.bind(from)} and parent < ${sql.bind(to)}`
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     // In this order: a record that is replaced meanwhile is found in its segment, or in its text, or in both, but never in neither.
     const segments = await readSegments(db, scope)
+    // Before the gaps, which are as many.
+    if (await hasMoreUnindexed(db, root, inScope, unindexedMax)) return undefined
     const gaps = await readGaps(db, root, segments)
-    const others = await searchUnindexed(db, scope, filters, unindexedMax)
-    if (others === undefined) return undefined
+    const others = await searchUnindexed(db, scope, filters)
     const { first, total } = await searchSegments(db, root, { segments, gaps }, filters, page, others)
     const rows = await readFound(db, scope, first)
     const isCurrent = rows.length === first.length && areSameSegments(segments, await readSegments(db, scope))
@@ -115,26 +116,12 @@ async function searchIndex(
   return undefined
 }
 
-/** Counts records that are in no segment, up to one more than `max`. */
-async function countUnindexed(db: Db, scope: string, max: number): Promise<number> {
-  const { from, to } = subtreeRange(scope)
-  const sql = sqlText(db.engine)
-  const text = `select count(*) as n from (select 1 from vulnerability_records where root = ${sql.bind(rootOf(scope))}
-    and parent >= ${sql.bind(from)} and parent < ${sql.bind(to)} and segment <= 0 limit ${sql.bind(max + 1)}) as counted`
-  const [row] = await runText<{ readonly n: number }>(db, text, sql)
-  return Number(row?.n ?? 0)
-}
-
-/** Finds records that are in no segment. Undefined if they are too many to read. */
+/** Finds records that are in no segment. */
 async function searchUnindexed(
   db: Db,
   scope: string,
   filters: RecordFilters,
-  max: number,
-): Promise<readonly FoundInSegment[] | undefined> {
-  const n = await countUnindexed(db, scope, max)
-  if (n > max) return undefined
-  if (n === 0) return []
+): Promise<readonly FoundInSegment[]> {
   const sql = sqlText(db.engine)
   const text = `select parent, key, id, modified_ms, score, severity, cwes, segment from vulnerability_records
     where segment <= 0 and ${conditionsSql(sql, scope, filters)}`

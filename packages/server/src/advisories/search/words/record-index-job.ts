@@ -1,18 +1,18 @@
 import { randomInt } from 'node:crypto'
 import { rootOf } from '../../../api/uid.ts'
 import { limits } from '../../../config/limits.ts'
-import type { Tracer } from '../../../runtime/tracer.ts'
 import { insertRows } from '../../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../../storage/db.ts'
 import type { JobKind, JobLease } from '../../../storage/jobs/job-leases.ts'
 import type { JobScheduler } from '../../../storage/jobs/job-scheduler.ts'
-import { startQueueJob } from '../../../storage/jobs/queue-job.ts'
+import { type QueueJobSettings, startQueueJob } from '../../../storage/jobs/queue-job.ts'
 import type { RecordIndexChangeRow } from '../../../storage/schema/tables.ts'
 import { runInTransaction, runLongText, runText, sqlText } from '../../../storage/sql-text.ts'
 import { keysOfFacts } from './record-facts.ts'
 import {
   buildSegment,
   deleteSegments,
+  hasMoreUnindexed,
   insertSegment,
   type RecordToIndex,
   readFacts,
@@ -30,16 +30,10 @@ import {
 
 export const recordIndexJob: JobKind = { name: 'record-index' }
 
-export interface RecordIndexJobOptions {
-  readonly db: Db
-  readonly clock: () => number
-  readonly pollMs?: number | undefined
+export interface RecordIndexJobOptions extends QueueJobSettings {
   /** Records of a group without a segment above which they get one. */
   readonly min?: number | undefined
   readonly segmentRecords?: number | undefined
-  readonly leaseMs?: number | undefined
-  readonly tracer?: Tracer | undefined
-  readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
 }
 
 export function startRecordIndexJob(options: RecordIndexJobOptions): JobScheduler {
@@ -104,7 +98,7 @@ interface Step {
 async function readStep({ db, min, segmentRecords }: Indexing, parent: string): Promise<Step | undefined> {
   const root = rootOf(parent)
   const segments = await readLiveSegments(db, root, parent)
-  if (await hasUnindexed(db, root, parent, min)) {
+  if (await hasMoreUnindexed(db, root, (sql) => `parent = ${sql.bind(parent)}`, min)) {
     const added = await readUnindexed(db, root, parent, segmentRecords)
     if (added.length > 0) return { added, merged: segmentsToMerge(segments, added.length, segmentRecords) }
   }
@@ -195,15 +189,6 @@ function segmentsToMerge(
     size += segment.live
   }
   return merged
-}
-
-/** Whether a group has more than `min` records that are in no segment. */
-async function hasUnindexed(db: Db, root: string, parent: string, min: number): Promise<boolean> {
-  const sql = sqlText(db.engine)
-  const text = `select count(*) as n from (select 1 from vulnerability_records
-    where root = ${sql.bind(root)} and parent = ${sql.bind(parent)} and segment <= 0 limit ${sql.bind(min + 1)}) as counted`
-  const [row] = await runText<{ readonly n: number }>(db, text, sql)
-  return Number(row?.n ?? 0) > min
 }
 
 const columns = 'parent, key, id, modified_ms, score, severity, cwes, search, segment'

@@ -8,7 +8,7 @@ import type {
   RecordSegmentRow,
   VulnerabilityRecordRow,
 } from '../../../storage/schema/tables.ts'
-import { runLongText, runText, sqlText } from '../../../storage/sql-text.ts'
+import { runLongText, runText, type SqlText, sqlText } from '../../../storage/sql-text.ts'
 import { encodeFacts } from './record-facts.ts'
 import { buildWordBlocks } from './word-blocks.ts'
 
@@ -41,6 +41,20 @@ export const segmentName = ({ parent, segment }: Pick<Segment, 'parent' | 'segme
 /** Whether two lists have the same segments. */
 export function areSameSegments(before: readonly Segment[], after: readonly Segment[]): boolean {
   return before.map(segmentName).join() === after.map(segmentName).join()
+}
+
+/** Whether more than `max` records that meet a condition are in no segment. */
+export async function hasMoreUnindexed(
+  db: Db,
+  root: string,
+  condition: (sql: SqlText) => string,
+  max: number,
+): Promise<boolean> {
+  const sql = sqlText(db.engine)
+  const text = `select count(*) as n from (select 1 from vulnerability_records
+    where root = ${sql.bind(root)} and ${condition(sql)} and segment <= 0 limit ${sql.bind(max + 1)}) as counted`
+  const [row] = await runText<{ readonly n: number }>(db, text, sql)
+  return Number(row?.n ?? 0) > max
 }
 
 /** Returns the keys of records that segments have, but that were replaced or deleted since, by name of the segment. */
