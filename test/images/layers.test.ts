@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { constants, createZstdCompress, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { writeZip } from '@berth/advisory-formats/archives/write-zip.ts'
 import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
 import { elfOf, inlineBuildInfo, pointerBuildInfo } from '../support/images/executables.ts'
 import { filesOf, layerOfBytes, readImage, type TestEntry, tarOf } from '../support/images/layers.ts'
+import { zip } from '../support/images/zip.ts'
 
 /** Which packages an image contains, by its layers. */
 
@@ -20,17 +20,6 @@ async function purlsOf(...layers: readonly (readonly TestEntry[])[]): Promise<st
   const { packages, problems } = await readImage(layers)
   assert.deepEqual(problems, [])
   return packages.map(({ purl }) => purl).sort()
-}
-
-async function zip(files: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
-  const parts: Buffer[] = []
-  const entries = Object.entries(files).map(([name, content]) => ({
-    name,
-    content: Buffer.from(content as string),
-    modifiedMs: 0,
-  }))
-  for await (const part of writeZip(entries)) parts.push(part)
-  return Buffer.concat(parts)
 }
 
 describe('layers', () => {

@@ -1,9 +1,9 @@
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { writeZip } from '@berth/advisory-formats/archives/write-zip.ts'
 import type { LayerLimits } from '@berth/image-contents/limits.ts'
 import Database from 'better-sqlite3'
 import { elfOf, inlineBuildInfo, pointerBuildInfo } from './executables.ts'
 import { paxHeader, type RawHeader, rawEntry, TAR_END } from './raw-tar.ts'
+import { zip } from './zip.ts'
 
 /** Layers that no build tool writes. */
 
@@ -111,16 +111,6 @@ const ndb = (...slot: number[]) => {
   return bytes
 }
 
-async function zip(files: Readonly<Record<string, Buffer | string>>): Promise<Buffer> {
-  const parts: Buffer[] = []
-  const entries = Object.entries(files).map(([name, content]) => ({
-    name,
-    content: Buffer.from(content as string),
-    modifiedMs: 0,
-  }))
-  for await (const part of writeZip(entries)) parts.push(part)
-  return Buffer.concat(parts)
-}
 const nested = async (depth: number): Promise<Buffer> =>
   depth === 0 ? zip({ 'META-INF/MANIFEST.MF': '' }) : zip({ 'inner-1.0.jar': await nested(depth - 1) })
 const jars = {
