@@ -91,7 +91,8 @@ function createContent() {
 
 /** Pushes the image, and imports an advisory for each of its packages; returns when they are matched. */
 async function push(berth: Berth, { image, packages, referrer, blobs }: Content): Promise<void> {
-  const { port, authorization } = await registryOf('', berth)
+  const { port, token } = berth.ready
+  const authorization = await registryToken(port, token, [REPO])
   const http = await httpClient(port)
   try {
     const registry = registryClient(http, REPO, authorization)
