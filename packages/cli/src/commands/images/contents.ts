@@ -27,9 +27,29 @@ export const waitOption: OptionDeclaration = {
   flags: '--wait',
   summary: 'wait up to 5 minutes until the server has read the image',
 }
-/** For how long and how often a command with `--wait` asks. */
-export const waitMsMax = 5 * 60_000
-export const pollMs = 500
+const WAIT_MS_MAX = 5 * 60_000
+const POLL_MS = 500
+
+/** What a command with `--wait` prints while it waits, and with which error it fails after 5 minutes. */
+interface Waiting {
+  readonly progress: string
+  readonly failure: string
+}
+
+/** Reads until there is nothing left to wait for. */
+export async function readWhenDone<T>(
+  { output }: Pick<Invocation, 'output'>,
+  read: () => Promise<T>,
+  waitingFor: (value: T) => Waiting | undefined,
+): Promise<T> {
+  for (const end = Date.now() + WAIT_MS_MAX; ; await new Promise((resolve) => setTimeout(resolve, POLL_MS))) {
+    const value = await read()
+    const waiting = waitingFor(value)
+    output.progress(waiting?.progress ?? '')
+    if (waiting === undefined) return value
+    if (Date.now() > end) throw new CommandFailed(waiting.failure)
+  }
+}
 
 /** Returns the repo and the reference of an image in the registry of the server. */
 async function resolveImage(invocation: Invocation, word: string): Promise<ImageRequest> {
@@ -50,17 +70,16 @@ export async function resolveReadImage(invocation: Invocation, word: string): Pr
   const image = await resolveImage(invocation, word)
   if (!invocation.flag('wait')) return image
   const client = await invocation.client()
-  const end = Date.now() + waitMsMax
-  for (;;) {
-    const { state, reason } = await client.imageContents.getImageContents(image)
-    if (state === 'CONTENTS_STATE_FAILED')
-      throw new CommandFailed(`${word} could not be read, because ${reason}`)
-    if (state !== 'CONTENTS_STATE_PENDING') break
-    if (Date.now() > end) throw new CommandFailed(`${word} was not read within 5 minutes`)
-    invocation.output.progress(`waiting until ${word} is read`)
-    await new Promise((resolve) => setTimeout(resolve, pollMs))
-  }
-  invocation.output.progress('')
+  const { state, reason } = await readWhenDone(
+    invocation,
+    () => client.imageContents.getImageContents(image),
+    (contents) =>
+      contents.state === 'CONTENTS_STATE_PENDING'
+        ? { progress: `waiting until ${word} is read`, failure: `${word} was not read within 5 minutes` }
+        : undefined,
+  )
+  if (state === 'CONTENTS_STATE_FAILED')
+    throw new CommandFailed(`${word} could not be read, because ${reason}`)
   return image
 }
 

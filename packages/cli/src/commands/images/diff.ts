@@ -6,7 +6,7 @@ import { type ImageRequest, resolveReadImage, waitOption } from './contents.ts'
 import { platformOption } from './image-location.ts'
 import { readMatched, reportPending, toVulnerability, type Vulnerability } from './vulns.ts'
 
-/** What two images contain and have otherwise. */
+/** The differences between two images: their packages, or their vulnerabilities. */
 
 type Change = 'added' | 'removed' | 'changed'
 

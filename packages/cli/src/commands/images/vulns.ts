@@ -13,7 +13,7 @@ import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
-import { pollMs, resolveReadImage, storedImageParameter, waitMsMax, waitOption } from './contents.ts'
+import { readWhenDone, resolveReadImage, storedImageParameter, waitOption } from './contents.ts'
 
 /** Vulnerabilities of images. */
 
@@ -180,19 +180,17 @@ export async function readMatched(
   image: { readonly uid: string; readonly digest?: string; readonly tag?: string },
 ): Promise<ListImageFindingsResponse> {
   const client = await invocation.client()
-  const end = Date.now() + waitMsMax
-  for (;;) {
-    const page = await client.findings.list({ ...image, pageSize: 1 })
-    const [first] = page.pending
-    if (first === undefined || !invocation.flag('wait')) {
-      invocation.output.progress('')
-      return page
-    }
-    if (Date.now() > end)
-      throw new CommandFailed(`the findings are not up to date after 5 minutes: ${pendingTexts[first]}`)
-    invocation.output.progress(`waiting: ${pendingTexts[first]}`)
-    await new Promise((resolve) => setTimeout(resolve, pollMs))
-  }
+  return readWhenDone(
+    invocation,
+    () => client.findings.list({ ...image, pageSize: 1 }),
+    ({ pending: [first] }) =>
+      first === undefined || !invocation.flag('wait')
+        ? undefined
+        : {
+            progress: `waiting: ${pendingTexts[first]}`,
+            failure: `the findings are not up to date after 5 minutes: ${pendingTexts[first]}`,
+          },
+  )
 }
 
 const pendingTexts: Readonly<Record<PendingWork, string>> = {
