@@ -111,7 +111,8 @@ async function launch(
   settings: Settings = {},
 ): Promise<OwnPostgres> {
   const port = await freePort()
-  const all = { fsync: 'on', max_connections: 200, ...settings }
+  // A standby whose connection broke for a moment finds the log where it left it.
+  const all = { fsync: 'on', max_connections: 200, wal_keep_size: '1GB', ...settings }
   const start = () => {
     const server = spawn(
       join(binaries ?? '', 'postgres'),
