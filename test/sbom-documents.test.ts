@@ -76,6 +76,110 @@ test('every package URL is that of a package, but for images, sources and invali
   assert.ok(total > 2400, `${total} packages`)
 })
 
+test('relations are between packages of the document, or the image', () => {
+  const counts = new Map<string, number>()
+  for (const [path] of sbomDocuments()) {
+    if (rejected[path] !== undefined) continue
+    const { format, version, relations, contents } = read(path)
+    const ends = new Set(['', ...contents.packages.map(({ purl }) => purl)])
+    for (const { from, to } of relations) assert.ok(from !== to && ends.has(from) && ends.has(to), path)
+    for (const { kind } of relations) {
+      const key = `${format} ${version.split('.')[0]} ${kind}`
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+  }
+  assert.deepEqual(
+    ['SPDX 2 contains', 'SPDX 2 depends on', 'SPDX 3 contains', 'CycloneDX 1 depends on'].filter(
+      (key) => (counts.get(key) ?? 0) === 0,
+    ),
+    [],
+    JSON.stringify([...counts]),
+  )
+})
+
+test('SPDX of both versions states the same relations', () => {
+  const purlOf = (name: string) => `pkg:npm/${name}@1`
+  const names = ['a', 'b', 'c', 'd']
+  const second = {
+    spdxVersion: 'SPDX-2.3',
+    packages: [
+      { SPDXID: 'image', name: 'image', primaryPackagePurpose: 'CONTAINER' },
+      ...names.map((name) => ({
+        SPDXID: name,
+        name,
+        externalRefs: [{ referenceType: 'purl', referenceLocator: purlOf(name) }],
+      })),
+    ],
+    relationships: [
+      ['SPDXRef-DOCUMENT', 'DESCRIBES', 'image'],
+      ['image', 'CONTAINS', 'a'],
+      ['b', 'CONTAINED_BY', 'image'],
+      ['a', 'DEPENDS_ON', 'b'],
+      ['c', 'DEPENDENCY_OF', 'b'],
+      ['d', 'RUNTIME_DEPENDENCY_OF', 'c'],
+      ['b', 'GENERATED_FROM', 'c'],
+      ['d', 'GENERATES', 'c'],
+      ['a', 'DEPENDS_ON', 'unknown'],
+      ['a', 'VARIANT_OF', 'b'],
+    ].map(([spdxElementId, relationshipType, relatedSpdxElement]) => ({
+      spdxElementId,
+      relationshipType,
+      relatedSpdxElement,
+    })),
+  }
+  const relationOf = (from: string, relationshipType: string, ...to: readonly string[]) => ({
+    type: 'Relationship',
+    from,
+    relationshipType,
+    to,
+  })
+  const third = {
+    '@context': 'https://spdx.org/rdf/3.0.1/spdx-context.jsonld',
+    '@graph': [
+      { type: 'SpdxDocument', spdxId: 'document', rootElement: ['image'] },
+      { type: 'software_Package', spdxId: 'image', name: 'image', software_primaryPurpose: 'container' },
+      ...names.map((name) => ({
+        type: 'software_Package',
+        spdxId: name,
+        name,
+        software_packageUrl: purlOf(name),
+      })),
+      relationOf('image', 'contains', 'a', 'b'),
+      relationOf('a', 'dependsOn', 'b', 'unknown'),
+      relationOf('b', 'dependsOn', 'c'),
+      relationOf('c', 'dependsOn', 'd'),
+      relationOf('c', 'generates', 'b'),
+      relationOf('d', 'generates', 'c'),
+      relationOf('a', 'hasVariant', 'b'),
+    ],
+  }
+  const expected = [
+    ['', 'contains', 'a'],
+    ['', 'contains', 'b'],
+    ['a', 'depends on', 'b'],
+    ['b', 'depends on', 'c'],
+    ['c', 'depends on', 'd'],
+    ['b', 'generated from', 'c'],
+    ['c', 'generated from', 'd'],
+  ].map(([from = '', kind, to = '']) => ({ kind, from: from && purlOf(from), to: purlOf(to) }))
+  for (const document of [second, third])
+    assert.deepEqual(readSbom(Buffer.from(JSON.stringify(document))).relations, expected)
+})
+
+test('of many relations the first are kept (sbomRelationsMax)', () => {
+  const { sbomRelationsMax: max } = documentLimits
+  const components = Array.from({ length: 200 }, (_, at) => ({
+    type: 'library',
+    'bom-ref': `p${at}`,
+    name: `p${at}`,
+    version: '1',
+  }))
+  const ids = components.map((component) => component['bom-ref'])
+  const dependencies = ids.map((ref) => ({ ref, dependsOn: ids }))
+  const document = { bomFormat: 'CycloneDX', specVersion: '1.6', components, dependencies }
+  assert.equal(readSbom(Buffer.from(JSON.stringify(document))).relations.length, max)
+})
+
 interface Element {
   readonly purl?: string
   readonly software_packageUrl?: string

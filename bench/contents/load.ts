@@ -145,6 +145,7 @@ async function documentsOf(model: ImageModel): Promise<Document[]> {
         kind: 'image',
         source: 'layers',
         format: '',
+        outline: undefined,
         documents: [],
         statements: [],
         reports: [],

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { ComponentGraph_Edge_Type } from '@berth/contract/gen/chainguard/platform/tenant/reports_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
 import { READER_VERSION } from '@berth/server/contents/storing/stored-contents.ts'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
@@ -14,6 +15,7 @@ import { openvex, VEX } from '../support/findings/image-findings.ts'
 import {
   alpineFiles,
   attach,
+  cycloneDxWithRelations,
   imageOfFiles,
   imageOfLayers,
   repoUid,
@@ -550,11 +552,45 @@ onEveryStore(
       assert.equal(JSON.parse(Buffer.from(sbom.rawSbom, 'base64').toString()).spdxVersion, 'SPDX-2.3')
       await attach(owner, name, image, SPDX, spdxDocument('pkg:npm/given@1.0.0'))
       await waitForContents(api, repo, 'v1', ({ source }) => source.endsWith('ATTACHED_SBOM'))
+      const given = await get(`repos/${repo}/digests/${image.digest}/sbom`)
+      assert.deepEqual(
+        [given.source, given.name, given.tool, given.authors, given.generatedAt],
+        ['INGESTED', 'image', 'test 1', '', '2026-01-01T00:00:00.000Z'],
+      )
       const raw = await get(`repos/${repo}/digest/${image.digest}/rawsbom`)
       assert.equal(raw.rawSbom, spdxDocument('pkg:npm/given@1.0.0').toString())
       assert.deepEqual(await get(`digestcount/${root}`), { count: '2' })
       const { items } = await get(`repos/${repo}/manifestmetdata`)
       assert.deepEqual(items, [])
+    })
+
+    test('version 1 returns how the packages of an attached SBOM relate', async () => {
+      const { owner, name, api } = await fixture()
+      const image = await imageOfFiles([alpineFiles('musl 1.2.5-r0')])
+      await pushImage(owner, name, image, 'v1')
+      const document = cycloneDxWithRelations()
+      await attach(owner, name, image, 'application/vnd.cyclonedx+json', document)
+      const repo = await repoUid(api, name)
+      await waitForContents(api, repo, 'v1', ({ source }) => source.endsWith('ATTACHED_SBOM'))
+      const sbom = await cast().grpc.call(
+        Registry.method.getSbom,
+        { repoId: repo, digest: image.digest },
+        { token: api.token },
+      )
+      assert.deepEqual([sbom.name, sbom.authors], ['app', 'Jo, Example Ltd'])
+      const { CONTAINS, DEPENDS_ON } = ComponentGraph_Edge_Type
+      assert.deepEqual(
+        sbom.graph?.nodes.map((node) => node.package?.id),
+        [image.digest, 'pkg:npm/a@1.0.0', 'pkg:npm/b@2.0.0'],
+      )
+      assert.deepEqual(
+        sbom.graph?.edges.map(({ subjectId, predicateId, type }) => [subjectId, type, predicateId]),
+        [
+          ['pkg:npm/a@1.0.0', CONTAINS, 'pkg:npm/b@2.0.0'],
+          [image.digest, DEPENDS_ON, 'pkg:npm/a@1.0.0'],
+          ['pkg:npm/a@1.0.0', DEPENDS_ON, 'pkg:npm/b@2.0.0'],
+        ],
+      )
     })
 
     test('version 1 returns when packages were built and when their support ends, as far as it is known', async () => {

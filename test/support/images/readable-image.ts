@@ -92,6 +92,28 @@ export function spdxDocument(...packages: readonly string[]): Buffer {
   )
 }
 
+/** An image that depends on package a, which contains and depends on package b. */
+export function cycloneDxWithRelations(): Buffer {
+  const inner = { type: 'library', 'bom-ref': 'b', name: 'b', version: '2.0.0', purl: 'pkg:npm/b@2.0.0' }
+  const outer = { type: 'library', 'bom-ref': 'a', name: 'a', version: '1.0.0', purl: 'pkg:npm/a@1.0.0' }
+  return Buffer.from(
+    JSON.stringify({
+      bomFormat: 'CycloneDX',
+      specVersion: '1.6',
+      metadata: {
+        authors: [{ name: 'Jo' }],
+        manufacturer: { name: 'Example Ltd' },
+        component: { type: 'container', 'bom-ref': 'app', name: 'app' },
+      },
+      components: [{ ...outer, components: [inner] }],
+      dependencies: [
+        { ref: 'app', dependsOn: ['a', 'missing'] },
+        { ref: 'a', dependsOn: ['b', 'a', 'b'] },
+      ],
+    }),
+  )
+}
+
 /** The uid of a repo by its name, which starts with that of its organization. */
 export async function repoUid(api: Api, name: string): Promise<string> {
   const [root = '', repo = ''] = name.split('/')

@@ -31,6 +31,8 @@ export const documentLimits = {
   sbomPackagesCharsMax: 128 * MIB,
   /** Files, source packages, and licences of one package that are looked at. */
   sbomPackageRelationsMax: 20,
+  /** Relations between packages of one document that are kept. */
+  sbomRelationsMax: 20_000,
   /** Rejecting one takes 50 times as long as reading one. */
   sbomInvalidPurlsMax: 10_000,
   problemsMax: 100,

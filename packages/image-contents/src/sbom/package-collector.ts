@@ -22,6 +22,8 @@ import {
 
 /** A package as a document lists it. Missing texts are ''. */
 export interface ListedPackage {
+  /** Of the element, in the document. */
+  readonly id: string
   /** Texts in the place of a package URL, which may be invalid. */
   readonly purls: readonly string[]
   readonly name: string
@@ -46,6 +48,8 @@ export interface PackageCollector {
   /** Adds what `read` returns; undefined is nothing. A DocumentProblem of `read` becomes a problem of that element. */
   readonly add: (element: string, read: () => ListedPackage | undefined) => void
   readonly finish: (distribution: Distribution | undefined) => ImageContents
+  /** Package URL of a package by the id of its element, after `finish`. */
+  readonly purlOf: (id: string) => string | undefined
 }
 
 /** Rejects the document, not one package. */
@@ -58,6 +62,7 @@ class TooManyInvalid extends DocumentProblem {
 export function createPackageCollector(): PackageCollector {
   const listed: { readonly url: PackageURL | undefined; readonly from: ListedPackage }[] = []
   const problems: ContentsProblem[] = []
+  const purls = new Map<string, string>()
   let unreported = 0
   let invalidPurls = 0
 
@@ -110,11 +115,13 @@ export function createPackageCollector(): PackageCollector {
           )
         }
         // Documents list a package again for each of its files or parents.
+        if (from.id !== '') purls.set(from.id, found.purl)
         packages.set([found.purl, found.path, found.layer].join('\n'), found)
       }
       if (unreported > 0) problems.push({ path: '', reason: `${unreported} more elements are invalid` })
       return { distribution, packages: [...packages.values()], problems }
     },
+    purlOf: (id) => purls.get(id),
   }
 }
 

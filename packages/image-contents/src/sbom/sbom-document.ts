@@ -17,6 +17,8 @@ export interface SbomDocument {
   readonly subject: SbomSubject | undefined
   readonly elements: SbomElements
   readonly contents: ImageContents
+  /** Between the image and its packages, in the order of the document, each once. At most `sbomRelationsMax`. */
+  readonly relations: readonly PackageRelation[]
 }
 
 export interface SbomSubject {
@@ -27,6 +29,15 @@ export interface SbomSubject {
   /** `sha256:` with 64 hexadecimal digits. */
   readonly digests: readonly string[]
 }
+
+/** What a document states about two packages. Ends are package URLs as in `contents`; '' is the image. */
+export interface PackageRelation {
+  readonly kind: RelationKind
+  readonly from: string
+  readonly to: string
+}
+
+export type RelationKind = 'contains' | 'depends on' | 'generated from'
 
 /** How many elements the document has, whether they are packages of the image or not. */
 export interface SbomElements {

@@ -7,6 +7,7 @@ import {
   type JsonObject,
   listIn,
   looseObjectsIn,
+  looseTextsIn,
   member,
   objectIn,
   objectsIn,
@@ -15,6 +16,7 @@ import {
   shownText,
 } from '../../documents/json-values.ts'
 import { createPackageCollector, imagePath, type ListedPackage, layerDigest } from '../package-collector.ts'
+import { type ElementRelation, packageRelations } from '../package-relations.ts'
 import { distributionId, isKnownDistribution } from '../package-urls.ts'
 import type { SbomDocument, SbomSubject } from '../sbom-document.ts'
 import { licenseOf } from './cyclonedx-licenses.ts'
@@ -33,6 +35,7 @@ export function readCycloneDx(root: JsonObject, version: string): SbomDocument {
   for (const [index, component] of [...components, ...parts].entries()) {
     if (isInImage(component)) collector.add(`component ${index + 1}`, () => listedPackage(component))
   }
+  const contents = collector.finish(distributionIn(components))
   return {
     format: 'CycloneDX',
     version,
@@ -49,8 +52,23 @@ export function readCycloneDx(root: JsonObject, version: string): SbomDocument {
       relationships: listIn(root, 'dependencies', documentLimits.sbomRelationshipsMax).length,
       vulnerabilities: listIn(root, 'vulnerabilities', documentLimits.reportFindingsMax).length,
     },
-    contents: collector.finish(distributionIn(components)),
+    contents,
+    relations: packageRelations(elementRelations(root, [...components, ...parts]), {
+      purlOf: collector.purlOf,
+      image: rawText(subject, 'bom-ref'),
+    }),
   }
+}
+
+/** A component contains those that are listed in it. */
+function* elementRelations(root: JsonObject, components: readonly JsonObject[]): Generator<ElementRelation> {
+  for (const component of components)
+    for (const inner of objectsIn(component, 'components', sbomPackagesMax))
+      yield { kind: 'contains', from: rawText(component, 'bom-ref'), to: rawText(inner, 'bom-ref') }
+  const { sbomRelationshipsMax: max } = documentLimits
+  for (const dependency of looseObjectsIn(root, 'dependencies', max))
+    for (const to of looseTextsIn(dependency, 'dependsOn', max))
+      yield { kind: 'depends on', from: rawText(dependency, 'ref'), to }
 }
 
 /** Returns the components at every depth, each before those that it contains. */
@@ -85,6 +103,7 @@ function listedPackage(component: JsonObject): ListedPackage {
   const properties = propertiesOf(component)
   const purl = rawText(component, 'purl')
   return {
+    id: rawText(component, 'bom-ref'),
     purls: purl === '' ? [] : [purl],
     name: identifyingText(component, 'name', sbomNameCharsMax),
     version: identifyingText(component, 'version', sbomVersionCharsMax),

@@ -13,11 +13,12 @@ import {
   shownText,
 } from '../../documents/json-values.ts'
 import { createPackageCollector, imagePath, type ListedPackage, layerDigest } from '../package-collector.ts'
+import { packageRelations } from '../package-relations.ts'
 import { distributionId, isKnownDistribution } from '../package-urls.ts'
 import type { SbomDocument, SbomSubject } from '../sbom-document.ts'
 import { annotationsOf } from './spdx-annotations.ts'
 import { licenseNames, licenseOf } from './spdx-licenses.ts'
-import { readSpdxRelations, type SpdxRelations } from './spdx-relations.ts'
+import { elementRelations, readSpdxRelations, type SpdxRelations } from './spdx-relations.ts'
 
 const { sbomNameCharsMax, sbomPathCharsMax, sbomPurlCharsMax, sbomVersionCharsMax } = documentLimits
 
@@ -38,6 +39,8 @@ export function readSpdx(root: JsonObject, version: string): SbomDocument {
   for (const [index, each] of packages.entries()) {
     if (isInImage(each, relations)) collector.add(`packages[${index}]`, () => listedPackage(each, reading))
   }
+  const subject = subjectElement(packages, relations)
+  const contents = collector.finish(distributionIn(packages))
   return {
     format: 'SPDX',
     version,
@@ -45,7 +48,7 @@ export function readSpdx(root: JsonObject, version: string): SbomDocument {
     name: shownText(root, 'name', sbomNameCharsMax),
     ...creators(creation),
     created: timeIn(creation, 'created'),
-    subject: subjectOf(packages, relations),
+    subject: subject && subjectOf(subject),
     elements: {
       packages: packages.length,
       packagesWithPurl: packages.filter((each) => purlsOf(each).length > 0).length,
@@ -53,7 +56,11 @@ export function readSpdx(root: JsonObject, version: string): SbomDocument {
       relationships: relations.count,
       vulnerabilities: 0,
     },
-    contents: collector.finish(distributionIn(packages)),
+    contents,
+    relations: packageRelations(elementRelations(root), {
+      purlOf: collector.purlOf,
+      image: rawText(subject, 'SPDXID'),
+    }),
   }
 }
 
@@ -119,6 +126,7 @@ function listedPackage(element: JsonObject, reading: SpdxReading): ListedPackage
   const annotations = annotationsOf(element)
   const evidence = locationOf(element, reading)
   return {
+    id: rawText(element, 'SPDXID'),
     purls: purlsOf(element),
     name: identifyingText(element, 'name', sbomNameCharsMax),
     version: identifyingText(element, 'versionInfo', sbomVersionCharsMax),
@@ -180,10 +188,15 @@ function locationOf(
   return { path: /^acquired package info from [^:/]+: (\/[^,]+)/.exec(info)?.[1] ?? '', layer: '' }
 }
 
-function subjectOf(packages: readonly JsonObject[], { isDescribed }: SpdxRelations): SbomSubject | undefined {
+function subjectElement(
+  packages: readonly JsonObject[],
+  { isDescribed }: SpdxRelations,
+): JsonObject | undefined {
   const described = packages.filter((each) => isDescribed(rawText(each, 'SPDXID')))
-  const subject = described.find(isImage) ?? described[0] ?? packages.find(isImage)
-  if (subject === undefined) return undefined
+  return described.find(isImage) ?? described[0] ?? packages.find(isImage)
+}
+
+function subjectOf(subject: JsonObject): SbomSubject {
   const version = shownText(subject, 'versionInfo', sbomVersionCharsMax)
   const digests = looseObjectsIn(subject, 'checksums', documentLimits.reportListMax)
     .filter((checksum) => rawText(checksum, 'algorithm') === 'SHA256')

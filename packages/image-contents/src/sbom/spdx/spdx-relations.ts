@@ -1,5 +1,18 @@
 import { documentLimits } from '../../documents/document-limits.ts'
 import { type JsonObject, listIn, looseTextsIn, objectsIn, rawText } from '../../documents/json-values.ts'
+import { type ElementRelation, spdxRelation } from '../package-relations.ts'
+
+/** Relations between elements of SPDX 2. */
+export function* elementRelations(root: JsonObject): Generator<ElementRelation> {
+  for (const relationship of objectsIn(root, 'relationships', documentLimits.sbomRelationshipsMax)) {
+    const relation = spdxRelation(
+      rawText(relationship, 'relationshipType'),
+      rawText(relationship, 'spdxElementId'),
+      rawText(relationship, 'relatedSpdxElement'),
+    )
+    if (relation !== undefined) yield relation
+  }
+}
 
 /** The relations of SPDX 2 that concern packages. Each is looked up by one id and never followed further, so cycles do no harm. */
 export interface SpdxRelations {
@@ -30,40 +43,23 @@ export function readSpdxRelations(root: JsonObject): SpdxRelations {
   for (const relationship of relationships) {
     const from = rawText(relationship, 'spdxElementId')
     const to = rawText(relationship, 'relatedSpdxElement')
-    switch (rawText(relationship, 'relationshipType')) {
-      case 'DESCRIBES':
-        if (from === document) described.add(to)
-        break
-      case 'DESCRIBED_BY':
-        if (to === document) described.add(from)
-        // Melange relates a package to the file that configures its build.
-        else built.add(to)
-        break
-      case 'CONTAINS':
-        inImage.add(to)
-        append(files, from, to)
-        break
-      case 'CONTAINED_BY':
-        inImage.add(from)
-        append(files, to, from)
-        break
-      case 'GENERATED_FROM':
-        built.add(to)
-        append(sources, from, to)
-        break
-      case 'GENERATES':
-        built.add(from)
-        append(sources, to, from)
-        break
-      case 'DEPENDS_ON':
-        inImage.add(to)
-        break
-      case 'DEPENDENCY_OF':
-        inImage.add(from)
-        break
-      case 'OTHER':
-        if (rawText(relationship, 'comment').startsWith('evident-by')) append(evidence, from, to)
-        break
+    const type = rawText(relationship, 'relationshipType')
+    if (type === 'DESCRIBES' && from === document) described.add(to)
+    if (type === 'DESCRIBED_BY') {
+      if (to === document) described.add(from)
+      // Melange relates a package to the file that configures its build.
+      else built.add(to)
+    }
+    if (type === 'OTHER' && rawText(relationship, 'comment').startsWith('evident-by'))
+      append(evidence, from, to)
+    const relation = spdxRelation(type, from, to)
+    if (relation === undefined) continue
+    if (relation.kind === 'generated from') {
+      built.add(relation.to)
+      append(sources, relation.from, relation.to)
+    } else {
+      inImage.add(relation.to)
+      if (relation.kind === 'contains') append(files, relation.from, relation.to)
     }
   }
   return {

@@ -1,6 +1,7 @@
 import { documentLimits } from '../../documents/document-limits.ts'
 import { DocumentProblem } from '../../documents/document-problem.ts'
 import { type JsonObject, looseTextsIn, member, objectsIn, rawText } from '../../documents/json-values.ts'
+import { type ElementRelation, spdxRelation } from '../package-relations.ts'
 
 /** The elements of a document of SPDX 3, and the relations that concern packages. */
 export interface ElementGraph {
@@ -9,6 +10,8 @@ export interface ElementGraph {
   readonly packages: readonly JsonObject[]
   readonly files: readonly JsonObject[]
   readonly relationshipCount: number
+  /** Those about what the image consists of. */
+  readonly relations: () => Iterable<ElementRelation>
   /** Whether the element is only what another was built from, and is nowhere in the image. */
   readonly isSource: (id: string) => boolean
   readonly filesOf: (id: string) => readonly string[]
@@ -70,11 +73,21 @@ export function createElementGraph(root: JsonObject): ElementGraph {
     packages,
     files,
     relationshipCount: relationships.length,
+    relations: () => relationsOf(relationships),
     isSource: (id) => built.has(id) && !inImage.has(id),
     filesOf: (id) => relations.contains.get(id) ?? [],
     declaredLicensesOf: (id) => relations.hasDeclaredLicense.get(id) ?? [],
     concludedLicensesOf: (id) => relations.hasConcludedLicense.get(id) ?? [],
   }
+}
+
+function* relationsOf(relationships: readonly JsonObject[]): Generator<ElementRelation> {
+  for (const relationship of relationships)
+    for (const to of looseTextsIn(relationship, 'to', documentLimits.sbomRelationshipsMax)) {
+      const type = rawText(relationship, 'relationshipType')
+      const relation = spdxRelation(type, rawText(relationship, 'from'), to)
+      if (relation !== undefined) yield relation
+    }
 }
 
 function checkCount(elements: readonly JsonObject[], max: number, what: string): void {

@@ -14,6 +14,7 @@ import {
   shownText,
 } from '../../documents/json-values.ts'
 import { createPackageCollector, imagePath, type ListedPackage } from '../package-collector.ts'
+import { packageRelations } from '../package-relations.ts'
 import { distributionId, isKnownDistribution } from '../package-urls.ts'
 import type { SbomDocument, SbomSubject } from '../sbom-document.ts'
 import { createElementGraph, type ElementGraph, idOf, typeOf } from './element-graph.ts'
@@ -39,6 +40,8 @@ export function readSpdx3(root: JsonObject): SbomDocument {
     if (isInImage(element, graph))
       collector.add(`package ${index + 1}`, () => listedPackage(element, graph, licenseOf))
   }
+  const subject = subjectElement(document, graph)
+  const contents = collector.finish(distributionIn(packages))
   return {
     format: 'SPDX',
     version,
@@ -47,7 +50,7 @@ export function readSpdx3(root: JsonObject): SbomDocument {
     tools: namesOf(creation, 'createdUsing', graph),
     authors: namesOf(creation, 'createdBy', graph),
     created: timeIn(creation, 'created'),
-    subject: subjectOf(document, graph),
+    subject: subject && subjectOf(subject),
     elements: {
       packages: packages.length,
       packagesWithPurl: packages.filter((element) => purlsOf(element).length > 0).length,
@@ -56,7 +59,11 @@ export function readSpdx3(root: JsonObject): SbomDocument {
       vulnerabilities: graph.elements.filter((element) => typeOf(element) === 'security_Vulnerability')
         .length,
     },
-    contents: collector.finish(distributionIn(packages)),
+    contents,
+    relations: packageRelations(graph.relations(), {
+      purlOf: collector.purlOf,
+      image: subject === undefined ? '' : idOf(subject),
+    }),
   }
 }
 
@@ -108,6 +115,7 @@ function listedPackage(
   const ownFiles = graph.filesOf(idOf(element))
   const file = ownFiles.length === 1 ? graph.byId.get(ownFiles[0] as string) : undefined
   return {
+    id: idOf(element),
     purls: purlsOf(element),
     name: identifyingText(element, 'name', sbomNameCharsMax),
     version: identifyingText(element, 'software_packageVersion', sbomVersionCharsMax),
@@ -124,7 +132,7 @@ function listedPackage(
   }
 }
 
-function subjectOf(document: JsonObject | undefined, graph: ElementGraph): SbomSubject | undefined {
+function subjectElement(document: JsonObject | undefined, graph: ElementGraph): JsonObject | undefined {
   const max = documentLimits.sbomPackageRelationsMax
   const ids = looseTextsIn(document, 'rootElement', max).flatMap((id) => {
     const element = graph.byId.get(id)
@@ -134,8 +142,10 @@ function subjectOf(document: JsonObject | undefined, graph: ElementGraph): SbomS
       : [id]
   })
   const roots = ids.map((id) => graph.byId.get(id)).filter((element) => element !== undefined)
-  const subject = roots.find((element) => purposeOf(element) === 'container') ?? roots[0]
-  if (subject === undefined) return undefined
+  return roots.find((element) => purposeOf(element) === 'container') ?? roots[0]
+}
+
+function subjectOf(subject: JsonObject): SbomSubject {
   return {
     name: shownText(subject, 'name', sbomNameCharsMax),
     version: shownText(subject, 'software_packageVersion', sbomVersionCharsMax),

@@ -16,7 +16,9 @@ import {
   type FoundDocument,
   type FoundReport,
   manifestStream,
+  outlineOf,
   type ReadImageRequest,
+  type SbomOutline,
 } from './reading.ts'
 
 /** Reads the documents that are attached to an image: SBOMs, VEX and reports, plain or as attestations; of those of its indexes, VEX only. */
@@ -25,7 +27,9 @@ export type Open = (name: string) => AsyncIterable<Uint8Array>
 
 export interface AttachedDocuments {
   /** The first SBOM that could be read; SBOMs that are attached by themselves are before attestations. */
-  readonly sbom: { readonly format: string; readonly contents: ImageContents } | undefined
+  readonly sbom:
+    | { readonly format: string; readonly contents: ImageContents; readonly outline: SbomOutline }
+    | undefined
   readonly documents: readonly FoundDocument[]
   readonly vex: readonly VexDocument[]
   readonly reports: readonly FoundReport[]
@@ -60,7 +64,7 @@ export async function readAttachedDocuments(
       if (found === undefined) continue
       // An index contains several images: a list of packages, or a report, is about one of them.
       if (subject !== request.digest && found.vex === undefined) continue
-      const { kind, contents, predicate = new Uint8Array(), vex: bytes } = found
+      const { kind, sbom: read, predicate = new Uint8Array(), vex: bytes } = found
       const report = found.report && readReportOf(found, found.report)
       const format = found.format || (report?.format ?? '')
       if (bytes !== undefined) vex.push({ blob: digest, bytes, subject })
@@ -74,7 +78,7 @@ export async function readAttachedDocuments(
         path: '',
         content: isStored ? predicate : new Uint8Array(),
       })
-      if (contents !== undefined) sbom ??= { format, contents }
+      if (read !== undefined) sbom ??= { format, ...read }
       if (report === undefined) continue
       if ('problem' in report)
         problems.push({ path: '', reason: `the attached document ${digest} ${report.problem}` })
@@ -154,7 +158,7 @@ async function listCandidates(
 interface ReadDocument {
   readonly kind: FoundDocument['kind']
   readonly format: string
-  readonly contents?: ImageContents
+  readonly sbom?: Omit<NonNullable<AttachedDocuments['sbom']>, 'format'>
   /** The document that an attestation contains. */
   readonly predicate?: Uint8Array
   readonly vex?: Uint8Array
@@ -201,14 +205,15 @@ function readPredicate({ kind, content }: Attestation): ReadDocument | undefined
 }
 
 function readSbomDocument(bytes: Uint8Array): ReadDocument {
-  const { format, version, contents, elements } = readSbom(bytes)
+  const document = readSbom(bytes)
+  const { format, version, contents, elements } = document
   // Vulnerabilities without components (a VDR) are about the packages of another document: no list of packages without any.
   if (elements.packages === 0 && elements.vulnerabilities > 0)
     return { kind: 'report', format: '', report: bytes }
   return {
     kind: 'sbom',
     format: formatName(format, version),
-    contents,
+    sbom: { contents, outline: outlineOf(document) },
     ...(elements.vulnerabilities > 0 && { report: bytes }),
   }
 }

@@ -17,7 +17,14 @@ import {
   type VexDocument,
 } from './attached-documents.ts'
 import { formatName, isImage, parseManifest, reasonOf } from './manifest-parts.ts'
-import { blobStream, type FoundDocument, type ReadImageRequest, type Reading } from './reading.ts'
+import {
+  blobStream,
+  type FoundDocument,
+  outlineOf,
+  type ReadImageRequest,
+  type Reading,
+  type SbomOutline,
+} from './reading.ts'
 
 /**
  * Reads what an image contains: by the SBOMs that are attached to it, else by its layers, with the SBOMs among their files. Problems are
@@ -53,6 +60,7 @@ function fromSbom(
     kind: 'image',
     source: 'sbom',
     format: sbom.format,
+    outline: sbom.outline,
     ...withStatements(digest, contents, vex),
     documents,
     reports,
@@ -113,10 +121,12 @@ async function fromLayers(
   const files: FoundDocument[] = []
   const known = new Set(packages.map(packageKey))
   let { distribution } = read
+  let outline: SbomOutline | undefined
   let bytesLeft = limits.contentsFilesBytesMax
   for (const { path, layer, bytes } of embeddedSboms) {
     try {
-      const { format, version, contents } = readSbom(bytes)
+      const document = readSbom(bytes)
+      const { format, version, contents } = document
       distribution ??= contents.distribution
       problems.push(...contents.problems.map(({ reason }) => ({ path, reason })))
       for (const found of contents.packages) {
@@ -127,6 +137,7 @@ async function fromLayers(
       const file = { format: formatName(format, version), manifest: '', blob: '', path, content: bytes }
       if (bytes.length <= bytesLeft && files.length < limits.contentsDocumentsMax) {
         files.push({ kind: 'sbom', ...file })
+        outline ??= outlineOf(document)
         bytesLeft -= bytes.length
       }
     } catch (error) {
@@ -137,6 +148,7 @@ async function fromLayers(
     kind: 'image',
     source: files.length > 0 ? 'sbom-file' : 'layers',
     format: files[0]?.format ?? '',
+    outline,
     ...withStatements(digest, bounded({ distribution, packages, problems }), attached.vex),
     documents: [...attached.documents, ...files],
     reports: attached.reports,

@@ -1,6 +1,7 @@
 import type { ImageContents } from '@berth/image-contents/contents.ts'
 import type { ScannerReportFormat } from '@berth/image-contents/reports/read-scanner-report.ts'
 import type { ReportedSeverity } from '@berth/image-contents/reports/scanner-report.ts'
+import type { SbomDocument } from '@berth/image-contents/sbom/sbom-document.ts'
 import type { ImageStatement } from '@berth/image-contents/vex/image-statements.ts'
 
 /** What the server asks the process that reads images, and its replies. */
@@ -33,11 +34,23 @@ export type Reading =
       /** Of the SBOM, such as `spdx-2.3`; '' without. */
       readonly format: string
       readonly contents: ImageContents
+      /** Of the first SBOM in `documents`; undefined without. */
+      readonly outline: SbomOutline | undefined
       readonly documents: readonly FoundDocument[]
       /** What attached documents state about vulnerabilities of the image, in the order in which they apply. */
       readonly statements: readonly ImageStatement[]
       readonly reports: readonly FoundReport[]
     }
+
+/** What an SBOM states besides packages, as it is stored. */
+export interface SbomOutline extends Pick<SbomDocument, 'name' | 'tools' | 'authors' | 'relations'> {
+  /** Milliseconds since 1970. */
+  readonly createdMs: number | undefined
+}
+
+export function outlineOf({ name, tools, authors, relations, created }: SbomDocument): SbomOutline {
+  return { name, tools, authors, relations, createdMs: created?.getTime() }
+}
 
 /** A report of a scanner, as it is stored. */
 export interface FoundReport {

@@ -13,7 +13,7 @@ import type {
   PackageRow,
 } from '../../storage/schema/tables.ts'
 import { countOf } from '../reading/attached-report.ts'
-import type { FoundDocument, Reading } from '../reading/reading.ts'
+import type { FoundDocument, Reading, SbomOutline } from '../reading/reading.ts'
 import { statementRows } from './image-statements.ts'
 import { lockPackages } from './packages.ts'
 
@@ -30,9 +30,8 @@ type ImageReading = Extract<Reading, { readonly kind: 'image' }>
 /** Compresses what is to be stored of a reading, before the transaction that stores it. */
 export async function documentRows(
   { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
-  { contents, documents }: ImageReading,
+  { contents, documents, outline }: ImageReading,
 ): Promise<ManifestDocumentRow[]> {
-  const whole = await compress(Buffer.from(JSON.stringify(contents)))
   const given = documents.map(async (document: FoundDocument, index) => ({
     root,
     contents: id,
@@ -45,9 +44,14 @@ export async function documentRows(
     content: document.content.length === 0 ? new Uint8Array() : await compress(document.content),
   }))
   const none = { format: '', manifest: '', blob: '', path: '' }
+  const own = async (kind: string, position: number, value: unknown) => {
+    const content = await compress(Buffer.from(JSON.stringify(value)))
+    return { root, contents: id, position, kind, ...none, content }
+  }
   return [
-    { root, contents: id, position: 0, kind: 'packages', ...none, content: whole },
+    await own('packages', 0, contents),
     ...(await Promise.all(given)),
+    ...(outline === undefined ? [] : [await own('outline', documents.length + 1, outline)]),
   ]
 }
 
@@ -125,19 +129,31 @@ export async function replaceContents(
   await insertRows(db, tx, 'image_reports', reports)
 }
 
+type ContentsKey = Pick<ManifestContentsRow, 'root' | 'id'>
+
 /** Reads what a manifest contains; undefined if it was not read. */
-export async function readStoredContents(
+export function readStoredContents(reader: Reader, key: ContentsKey): Promise<ImageContents | undefined> {
+  return readOwn<ImageContents>(reader, key, 'packages')
+}
+
+/** Reads what the SBOM of a manifest states besides packages; undefined if it was pushed without one. */
+export function readStoredOutline(reader: Reader, key: ContentsKey): Promise<SbomOutline | undefined> {
+  return readOwn<SbomOutline>(reader, key, 'outline')
+}
+
+async function readOwn<T>(
   reader: Reader,
-  { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
-): Promise<ImageContents | undefined> {
+  { root, id }: ContentsKey,
+  kind: 'packages' | 'outline',
+): Promise<T | undefined> {
   const row = await reader
     .selectFrom('manifest_documents')
     .select('content')
     .where('root', '=', root)
     .where('contents', '=', id)
-    .where('position', '=', 0)
+    .where('kind', '=', kind)
     .executeTakeFirst()
-  return row && (JSON.parse((await decompress(row.content)).toString()) as ImageContents)
+  return row && (JSON.parse((await decompress(row.content)).toString()) as T)
 }
 
 /** Reads a document of an image that is stored as it was given. */

@@ -5,11 +5,19 @@ import {
   RawSbomSchema,
   type Registry,
 } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
-import { Sbom2_Source, Sbom2Schema } from '@berth/contract/gen/chainguard/platform/tenant/reports_pb.js'
-import { create } from '@bufbuild/protobuf'
+import {
+  ComponentGraph_Edge_Type,
+  type Package2Schema,
+  Sbom2_Source,
+  Sbom2Schema,
+} from '@berth/contract/gen/chainguard/platform/tenant/reports_pb.js'
+import type { ImagePackage } from '@berth/image-contents/contents.ts'
+import type { RelationKind } from '@berth/image-contents/sbom/sbom-document.ts'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { ApiError, Code, invalidArgument } from '../../api/errors.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { limits } from '../../config/limits.ts'
+import type { SbomOutline } from '../../contents/reading/reading.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import type { Handlers } from '../../pipeline/call.ts'
@@ -19,6 +27,40 @@ import type { Handlers } from '../../pipeline/call.ts'
 type Names = 'getSbom' | 'getRawSbom' | 'listManifestMetadata' | 'getManifestDigestCount'
 
 const platformOf = (architecture: string) => (architecture === '' ? '' : `linux/${architecture}`)
+
+function statedFields({ name, tools, authors, createdMs }: SbomOutline) {
+  return {
+    name,
+    tool: tools.join(', '),
+    authors: authors.join(', '),
+    ...(createdMs !== undefined && { generatedAt: timestampOf(createdMs) }),
+  }
+}
+
+const edgeTypes: Record<RelationKind, ComponentGraph_Edge_Type> = {
+  contains: ComponentGraph_Edge_Type.CONTAINS,
+  'depends on': ComponentGraph_Edge_Type.DEPENDS_ON,
+  'generated from': ComponentGraph_Edge_Type.GENERATED_FROM,
+}
+
+/** Each package is one node, and the image is one if the SBOM relates it to packages. */
+function componentGraph(digest: string, packages: readonly ImagePackage[], outline: SbomOutline | undefined) {
+  const { name = '', relations = [] } = outline ?? {}
+  const nodes = new Map<string, MessageInitShape<typeof Package2Schema> & { readonly id: string }>()
+  if (relations.some(({ from, to }) => from === '' || to === '')) nodes.set('', { id: digest, name })
+  for (const { purl, name, version, license } of packages)
+    nodes.set(purl, { id: purl, purl, name, version, license })
+  return {
+    nodes: [...nodes.values()].map((node) => ({ package: node })),
+    edges: relations.flatMap(({ kind, from, to }) => {
+      const [subjectId, predicateId] = [nodes.get(from)?.id, nodes.get(to)?.id]
+      // Packages beyond contentsPackagesMax are not stored.
+      return subjectId === undefined || predicateId === undefined
+        ? []
+        : [{ subjectId, predicateId, type: edgeTypes[kind] }]
+    }),
+  }
+}
 
 export function imageContentsHandlers(
   reader: ContentsReader,
@@ -38,19 +80,17 @@ export function imageContentsHandlers(
     async getSbom({ digest, arch }, call) {
       const { image, isGiven, format, sbom } = await readSbom(requireScope(call).scope, digest, arch)
       const readTime = timestampOf(Number(image.read_ms))
+      const outline = isGiven ? await reader.readOutline(image) : undefined
+      const packages = await reader.readPackages(image)
       return create(Sbom2Schema, {
         id: image.digest,
         digest: image.digest,
         rawSbom: Buffer.from(sbom),
         format,
         lastSeen: readTime,
-        ...(isGiven ? {} : { tool: 'berth', generatedAt: readTime }),
+        ...(isGiven ? outline && statedFields(outline) : { tool: 'berth', generatedAt: readTime }),
         source: isGiven ? Sbom2_Source.INGESTED : Sbom2_Source.GENERATED,
-        graph: {
-          nodes: (await reader.readPackages(image)).map(({ purl, name, version, license }) => ({
-            package: { id: purl, purl, name, version, license },
-          })),
-        },
+        graph: componentGraph(image.digest, packages, outline),
       })
     },
 
