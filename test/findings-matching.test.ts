@@ -153,12 +153,14 @@ function findings(pkg: MatchedPackage, ...documents: readonly unknown[]): Findin
   )
 }
 
-const cases: readonly (readonly [
+type Case = readonly [
   about: string,
   pkg: MatchedPackage,
   documents: readonly unknown[],
   expected: readonly string[],
-])[] = [
+]
+
+const cases: readonly Case[] = [
   [
     'a package before the fix',
     npm('left-pad', '1.0.0'),
@@ -281,6 +283,32 @@ const cases: readonly (readonly [
     ],
     ['CVE-2024-0001 affected 1.2.0 medium'],
   ],
+  ...(
+    [
+      ['of Ubuntu', { severity: [{ type: 'Ubuntu', score: 'negligible' }] }, {}, 'low'],
+      ['of Bitnami', { database_specific: { severity: 'Critical' } }, {}, 'critical'],
+      ['of Debian', {}, { ecosystem_specific: { urgency: 'high' } }, 'high'],
+      ['that Debian has not decided', {}, { ecosystem_specific: { urgency: 'not yet assigned' } }, ''],
+      ['of one package', {}, { database_specific: { severity: 'Important' } }, 'high'],
+      [
+        'the highest of them',
+        { database_specific: { severity: 'low' } },
+        { ecosystem_specific: { severity: 'moderate' } },
+        'medium',
+      ],
+      ['that no source uses', { database_specific: { severity: 'constructor' } }, {}, ''],
+    ] as const
+  ).map(([name, record, entry, severity]): Case => {
+    const { affected, ...whole } = osv('CVE-2024-0001', 'npm', 'left-pad', until('1.2.0'), record)
+    const entries = (affected as readonly object[]).map((one) => ({ ...one, ...entry }))
+    const found = `CVE-2024-0001 affected 1.2.0 ${severity}`.trim()
+    return [
+      `a severity in words ${name}`,
+      npm('left-pad', '1.0.0'),
+      [{ ...whole, affected: entries }],
+      [found],
+    ]
+  }),
   [
     'commits only',
     npm('left-pad', '1.0.0'),

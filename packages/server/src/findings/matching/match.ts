@@ -1,6 +1,7 @@
 import { distinctCwes } from '@berth/advisory-formats/reading/cwe-ids.ts'
 import { severityRater } from '@berth/advisory-formats/severity/severity-rater.ts'
 import { type SeverityLabel, severityLabels } from '@berth/advisory-formats/severity/severity-ratings.ts'
+import { statedSeverity } from '@berth/advisory-formats/severity/stated-severity.ts'
 import {
   compareVersions,
   type VersionScheme,
@@ -178,7 +179,7 @@ function findingOf(
     vulnerability,
     aliases: aliases.sort(),
     state: statement.state,
-    severity: rating?.label ?? statedSeverity(stated),
+    severity: rating?.label ?? wordedSeverity(stated),
     score: rating?.score,
     cwes: distinctCwes(known.flatMap(({ cwes }) => cwes)).sort((a, b) => numberOf(a) - numberOf(b)),
     fixedVersion: statement.state === 'affected' ? fixedVersionOf(stated, pkg.type) : '',
@@ -203,25 +204,8 @@ function fixedVersionOf(stated: readonly Stated[], type: string): string {
     )
 }
 
-const statedLabels: Readonly<Record<string, FindingSeverity>> = {
-  CRITICAL: 'critical',
-  HIGH: 'high',
-  IMPORTANT: 'high',
-  MODERATE: 'medium',
-  MEDIUM: 'medium',
-  LOW: 'low',
-}
-
-/** The severity that records of OSV state in words (`database_specific.severity` of GitHub), for those without a vector. */
-function statedSeverity(stated: readonly Stated[]): FindingSeverity {
-  const found = stated.flatMap(({ candidate: { osv } }) => {
-    const specific = osv?.record['database_specific']
-    const text =
-      typeof specific === 'object' && specific !== null && !Array.isArray(specific)
-        ? specific['severity']
-        : ''
-    const label = typeof text === 'string' ? statedLabels[text.toUpperCase()] : undefined
-    return label === undefined ? [] : [label]
-  })
-  return findingSeverities.find((severity) => found.includes(severity)) ?? 'unknown'
+/** The highest severity in words, for a vulnerability without a vector. */
+function wordedSeverity(stated: readonly Stated[]): FindingSeverity {
+  const found = stated.map(({ candidate: { osv } }) => osv && statedSeverity(osv))
+  return severityLabels.find((severity) => found.includes(severity)) ?? 'unknown'
 }
