@@ -199,6 +199,8 @@ describe('vulnerabilities on the command line', () => {
     assert.equal(items.length, 1)
     assert.deepEqual(items[0].tags, ['1.0.0'])
     assert.equal(items[0].finding.vulnerability, 'CVE-2024-0001')
+    const table = await cli.ok(['advisories', 'affected', 'CVE-2024-0001', '--parent', 'acme'])
+    assert.match(table, /^REPO .*\nacme\/app +1\.0\.0 +sha256:/)
   })
 
   test('reports of other scanners are listed, and their findings printed with the differences', async () => {

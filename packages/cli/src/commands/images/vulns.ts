@@ -10,6 +10,7 @@ import { cweOption, minScoreOption, readCwes, readNumber } from '../../invocatio
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
@@ -343,10 +344,10 @@ async function printReport(invocation: Invocation, format: ReportFormat): Promis
   process.stdout.write(`${report}\n`)
 }
 
-const affectedView: View<AffectedImage> = {
+const affectedView = (names: ResourceNames): View<AffectedImage> => ({
   id: ({ digest }) => digest,
   columns: [
-    { title: 'REPO', kind: 'uid', value: ({ repoUid }) => repoUid },
+    { title: 'REPO', kind: 'path', value: ({ repoUid }) => names.repoPath(repoUid) },
     { title: 'TAGS', kind: 'name', value: ({ tags }) => tags.join(' ') },
     { title: 'DIGEST', value: ({ digest }) => digest },
     { title: 'PACKAGE', value: ({ finding }) => finding?.purl.replace(/\?.*$/, '') ?? '' },
@@ -354,7 +355,8 @@ const affectedView: View<AffectedImage> = {
     { title: 'FIXED', value: ({ finding }) => finding?.fixedVersion ?? '' },
   ],
   empty: 'no image is known to have it',
-}
+  load: (found) => names.load({ repos: found.map(({ repoUid }) => repoUid) }),
+})
 
 /** Belongs to the commands of advisories. */
 export const affectedCommand = listCommand<AffectedImage>({
@@ -364,9 +366,9 @@ export const affectedCommand = listCommand<AffectedImage>({
   options: [{ flags: '--parent <group>', summary: 'organization or folder, including its subfolders' }],
   examples: [
     'berth advisories affected CVE-2024-6119 --parent my-org',
-    'berth advisories affected GHSA-2222-3333-4444 -o json',
+    'berth advisories affected GHSA-2222-3333-4444 --parent my-org -o json',
   ],
-  view: () => affectedView,
+  view: ({ names }) => affectedView(names),
   async *items(invocation) {
     const client = await invocation.client()
     const uid = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
