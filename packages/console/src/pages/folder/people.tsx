@@ -161,16 +161,20 @@ function Actions({ member, missing, onOpen }: ActionsProps) {
   const binding = member.sources.find(({ kind }) => kind === 'KIND_DIRECT')?.roleBinding
   if (binding === undefined) return <span className="hint">not granted here</span>
   const object = `the role ${member.role?.name} of ${memberName(member)}`
-  if (missing.change !== undefined && missing.remove !== undefined)
-    return <span className="hint">{missing.change}</span>
   return (
     <span className="row-actions">
-      {missing.change === undefined && (
-        <RowAction label="Change" object={object} onPress={() => onOpen('change', binding)} />
-      )}
-      {missing.remove === undefined && (
-        <RowAction label="Revoke" object={object} onPress={() => onOpen('remove', binding)} />
-      )}
+      <RowAction
+        label="Change"
+        object={object}
+        missing={missing.change}
+        onPress={() => onOpen('change', binding)}
+      />
+      <RowAction
+        label="Revoke"
+        object={object}
+        missing={missing.remove}
+        onPress={() => onOpen('remove', binding)}
+      />
     </span>
   )
 }
