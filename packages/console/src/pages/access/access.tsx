@@ -5,6 +5,7 @@ import { useAccess } from '../../api/access.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
 import { explanationQuery, type MemberPage, whoCanQuery } from '../../api/queries/iam/members.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
+import { resourcesQuery } from '../../api/queries/resources.ts'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { IdentityPicker } from '../../components/identity-picker.tsx'
@@ -114,6 +115,8 @@ function Explain({ uid, name }: PlaceProps) {
     ...explanationQuery(uid, identity, capability),
     enabled: isAsked,
   })
+  // Before both are chosen, for an address that has the identity.
+  const { data: names } = useQuery(resourcesQuery([identity]))
   return (
     <>
       <div className="page-form">
@@ -122,7 +125,7 @@ function Explain({ uid, name }: PlaceProps) {
           folder={uid}
           value={identity}
           onChange={(next) => change({ identity: next })}
-          name={data?.identity?.name || undefined}
+          name={data?.identity?.name || names?.get(identity)?.name || undefined}
         />
         <CapabilityPicker label="Capability" />
       </div>
