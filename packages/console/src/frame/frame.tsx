@@ -6,6 +6,7 @@ import { useAddressState } from '../address-state.ts'
 import { SESSION_ENDED } from '../api/client.ts'
 import { ancestorsQuery, foldersQuery, organizationOf } from '../api/queries/groups.ts'
 import { uidIn } from '../uid.ts'
+import { Copies } from './copies.tsx'
 import { Navigation, NavigationButton, useNavigationState } from './navigation.tsx'
 import { Search } from './search.tsx'
 import { UserMenu } from './user-menu.tsx'
@@ -44,6 +45,7 @@ export function Frame() {
       </header>
       <SessionNotice />
       <SetupNotice />
+      <Copies />
       <div className="below">
         <Navigation organization={current} isOpen={isOpen} />
         <main id="content" tabIndex={-1}>
