@@ -49,6 +49,7 @@ consoleSuite('states of the console', (cast) => {
     await open('', 'Home')
     await page.getByText('You can see folders of organizations').waitFor()
     await page.getByRole('tree', { name: 'Folders of team' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Organization settings' }).count(), 0)
     await takePictures(page, 'home of a user of one folder')
     await page.getByRole('link', { name: 'team' }).click()
     await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()

@@ -11,7 +11,7 @@ interface ActionsProps {
   readonly actions: readonly Action[]
   /** Of a page, beside its title, or of a tab, above its list. */
   readonly of?: 'page' | 'tab'
-  /** Links to other pages about the same, which look like the buttons. */
+  /** Links that look like the buttons: to other pages about the same, before the actions, or what else can be done in a tab, after them. */
   readonly links?: ReactNode
 }
 
@@ -22,7 +22,7 @@ export function Actions({ actions, of = 'page', links }: ActionsProps) {
   const idOf = (missing: string) => `${id}${reasons.findIndex(({ reason }) => reason === missing)}`
   return (
     <div className={`${of}-actions`}>
-      {links}
+      {of === 'page' && links}
       {actions.map(({ label, missing, isQuiet = false, onPress }) => (
         <Button
           key={label}
@@ -34,6 +34,7 @@ export function Actions({ actions, of = 'page', links }: ActionsProps) {
           {label}
         </Button>
       ))}
+      {of === 'tab' && links}
       {reasons.map(({ reason, labels }) => (
         <span key={reason} id={idOf(reason)} className="hint">
           {/* A reason for some of several actions names them. */}

@@ -1,5 +1,6 @@
 import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
@@ -115,8 +116,10 @@ function Explain({ uid, name }: PlaceProps) {
     ...explanationQuery(uid, identity, capability),
     enabled: isAsked,
   })
-  // Before both are chosen, for an address that has the identity.
-  const { data: names } = useQuery(resourcesQuery([identity]))
+  // An identity that the user chooses has its name; one of the address, before there is an explanation, does not.
+  const [given] = useState(identity)
+  const { data: names } = useQuery(resourcesQuery([given]))
+  const givenName = identity === given ? names?.get(given)?.name : undefined
   return (
     <>
       <div className="page-form">
@@ -125,7 +128,7 @@ function Explain({ uid, name }: PlaceProps) {
           folder={uid}
           value={identity}
           onChange={(next) => change({ identity: next })}
-          name={data?.identity?.name || names?.get(identity)?.name || undefined}
+          name={data?.identity?.name || givenName || undefined}
         />
         <CapabilityPicker label="Capability" />
       </div>
