@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { apiOf, claimMatch, managedRole, newName } from '../support/api/api-fixture.ts'
-import { openConsole } from '../support/console/console-page.ts'
+import { descriptionOf, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { createPerson } from '../support/signin/accounts.ts'
@@ -149,6 +149,43 @@ consoleSuite('access in the console', (cast) => {
       .body.groups[0]
     await page.waitForURL((url) => url.searchParams.get('group') === uid)
     assert.equal(await filter.inputValue(), `${organization.name}/area-07`)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a table says once why the actions of its rows are disabled, and each of them is described by it', async () => {
+    const { organization, folder, page, problems, open } = await folderOf('viewer')
+    for (const role of ['viewer', 'editor'])
+      await bind(
+        folder.uid,
+        await createPerson(cast().berth, { email: `${newName('grace')}@example.com` }),
+        role,
+      )
+    const invite = { roleUid: managedRole('viewer'), ttl: '3600s' }
+    for (const email of ['a@example.com', 'b@example.com'])
+      await cast().admin.create(`iam/groupInvites/${organization.uid}`, { ...invite, email })
+    for (const [tab, title, place, list, expected] of [
+      [
+        'people',
+        'team',
+        folder,
+        'Members',
+        { Change: 'role_bindings.update', Revoke: 'role_bindings.delete' },
+      ],
+      ['invites', organization.name, organization, 'Invites', { Revoke: 'group_invites.delete' }],
+    ] as const) {
+      await open(`/folders/${place.uid}?tab=${tab}`, title)
+      const table = page.getByRole('grid', { name: list, exact: true })
+      for (const [label, capability] of Object.entries(expected)) {
+        await page.getByText(`${label}: Requires the capability ${capability}`).waitFor()
+        const buttons = await table.getByRole('button', { name: new RegExp(`^${label} `) }).all()
+        assert.equal(buttons.length, 2, `${list}, ${label}`)
+        for (const button of buttons) {
+          assert.equal(await button.isDisabled(), true)
+          assert.equal(await descriptionOf(button), `${label}: Requires the capability ${capability}`)
+        }
+      }
+      await assertAccessible(page, `${tab} of a viewer`)
+    }
     assert.deepEqual(problems, [])
   })
 

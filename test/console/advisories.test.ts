@@ -111,10 +111,21 @@ consoleSuite(
       await page.getByRole('heading', { name: 'What the import would change' }).waitFor()
       // The client repeats a request once.
       let requests = 0
-      await page.route('**/*:importDocuments', (route) =>
-        [2, 3].includes(++requests) ? route.abort('connectionfailed') : route.continue(),
-      )
+      const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>()
+      await page.route('**/*:importDocuments', async (route) => {
+        await isAsked
+        await ([2, 3].includes(++requests) ? route.abort('connectionfailed') : route.continue())
+      })
       await page.getByRole('button', { name: 'Import', exact: true }).click()
+      // Leaving the page would stop it.
+      await page.getByRole('tab', { name: 'Settings' }).click()
+      await page
+        .getByRole('dialog', { name: 'Stop the import?' })
+        .getByText('that were imported stay')
+        .waitFor()
+      await page.getByRole('button', { name: 'Continue the import' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      asked()
       await page.getByText('The server does not respond').waitFor()
       await page.getByRole('button', { name: 'Resume' }).click()
       await page.getByRole('heading', { name: 'Imported' }).waitFor()

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { newName } from '../support/api/api-fixture.ts'
 import { waitUntil } from '../support/browser/chromium.ts'
+import { descriptionOf } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
@@ -26,8 +27,7 @@ consoleSuite('states of the console', (cast) => {
       await page.getByText(`Requires the capability ${capability}`).waitFor()
       const button = page.getByRole('button', { name, exact: true })
       assert.equal(await button.isDisabled(), true, name)
-      const description = await button.getAttribute('aria-describedby')
-      assert.match((await page.locator(`[id="${description}"]`).textContent()) ?? '', new RegExp(capability))
+      assert.match(await descriptionOf(button), new RegExp(capability))
     }
     await page.getByRole('tab', { name: 'People' }).click()
     await page.getByText('Requires the capability role_bindings.create').waitFor()
@@ -48,6 +48,8 @@ consoleSuite('states of the console', (cast) => {
     const { page, problems, open } = await cast().signIn('viewer', folder.uid)
     await open('', 'Home')
     await page.getByText('You can see folders of organizations').waitFor()
+    await page.getByRole('tree', { name: 'Folders of team' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Organization settings' }).count(), 0)
     await takePictures(page, 'home of a user of one folder')
     await page.getByRole('link', { name: 'team' }).click()
     await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()

@@ -5,13 +5,25 @@ import type { Page } from 'playwright-core'
 import { newName } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
-import { assertFocused, press, tabTo } from '../support/console/keyboard.ts'
+import { assertFocused, assertSomethingFocused, press, tabTo } from '../support/console/keyboard.ts'
 import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** Copies of images to other repositories: one tag, a manifest, selected tags, all tags, and what can go wrong. */
 
 const MIB = 1024 * 1024
+
+/** Holds a request of a copy back, counted from one, until it is released. */
+async function holdCopies(page: Page, held: number) {
+  let started = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await page.route('**/images:copy', async (route) => {
+    started += 1
+    if (started === held) await promise
+    await route.continue()
+  })
+  return { started: () => started, release: () => resolve() }
+}
 
 consoleSuite('copies in the console', (cast) => {
   const prepared = async () => {
@@ -166,16 +178,7 @@ consoleSuite('copies in the console', (cast) => {
     for (const tag of tags) await push(tag, image)
     const { page, open } = await cast().signIn('owner', organization.uid)
     await open(`/repos/${from}`, 'app')
-    let held: (() => void) | undefined
-    let copied = 0
-    await page.route('**/images:copy', async (route) => {
-      copied += 1
-      if (copied === 13)
-        await new Promise<void>((resolve) => {
-          held = resolve
-        })
-      await route.continue()
-    })
+    const hold = await holdCopies(page, 13)
     await page.getByRole('button', { name: 'Copy all tags to…' }).click()
     await page.getByText(`berth images copy ${organization.name}/app my-org/app --all-tags`).waitFor()
     await choose(page, 'released', `${organization.name}/released`)
@@ -183,16 +186,91 @@ consoleSuite('copies in the console', (cast) => {
     await page.getByText('12 of 80 tags').waitFor()
     await page.getByRole('progressbar', { name: 'Copying' }).waitFor()
     await assertAccessible(page, 'copy')
-    await page.getByRole('button', { name: 'Stop' }).click()
-    held?.()
+    await page.getByRole('button', { name: 'Stop copying' }).click()
+    assert.equal(await page.getByRole('button', { name: 'Stopping…' }).isDisabled(), true)
+    hold.release()
     await page.getByText('Stopped before 67 tags.').waitFor()
     await page.getByText(`13 of 80 tags copied to ${organization.name}/released.`).waitFor()
-    assert.equal(copied, 13)
+    assert.equal(hold.started(), 13)
     await page.getByRole('button', { name: 'Copy the other 67 tags' }).click()
     await submit(page, 'Copy 67 tags')
     await page.getByText(`67 of 67 tags copied to ${organization.name}/released.`).waitFor()
-    assert.equal(copied, 80)
+    assert.equal(hold.started(), 80)
     for (const tag of tags) assert.equal(await digestAt(tag), image.digest)
+  })
+
+  test('a copy continues in the background, and the page shows how far it is and what became of it', async () => {
+    const { organization, from, push, digestAt } = await prepared()
+    const image = testImage()
+    const tags = Array.from({ length: 5 }, (_, at) => `v${at}`)
+    for (const tag of tags) await push(tag, image)
+    await push('v4', testImage(), 'released')
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/repos/${from}`, 'app')
+    const hold = await holdCopies(page, 3)
+    await page.getByRole('button', { name: 'Copy all tags to…' }).press('Enter')
+    await choose(page, 'released', `${organization.name}/released`)
+    await submit(page, 'Copy 5 tags')
+    await page.getByText('2 of 5 tags').waitFor()
+    await page.getByText('the copy continues while the console is open').waitFor()
+    await press(page, 'Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await assertFocused(page, 'button', 'Copy all tags to…')
+    const notice = page.getByRole('region', { name: 'Copy in the background' })
+    await notice.getByText(`Copying 5 tags to ${organization.name}/released.`).waitFor()
+    await notice.getByText('2 are done.').waitFor()
+    await assertAccessible(page, 'copy in the background')
+    await page.getByRole('link', { name: 'Berth', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+    await notice.getByRole('button', { name: 'Show the progress' }).press('Enter')
+    await page.getByRole('dialog', { name: 'Copying 5 tags' }).waitFor()
+    await page.getByRole('button', { name: 'Continue in the background' }).press('Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const asked = page.waitForEvent('dialog')
+    await page.close({ runBeforeUnload: true })
+    await (await asked).dismiss()
+    hold.release()
+    await notice.getByText(`4 of 5 tags copied to ${organization.name}/released.`).waitFor()
+    await assertAccessible(page, 'copied in the background')
+    await notice.getByRole('button', { name: 'Show the result' }).press('Enter')
+    await page.getByRole('alert').getByText('v4: Tag v4 of the destination points to').waitFor()
+    await page.getByRole('button', { name: 'Close' }).press('Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await notice.waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+    for (const tag of tags.slice(0, 4)) assert.equal(await digestAt(tag), image.digest)
+    assert.deepEqual(
+      problems.filter((problem) => !problem.includes('409')),
+      [],
+    )
+  })
+
+  test('the copy of a single image is not undone when its dialog is closed: its result is shown', async () => {
+    const { organization, push, digestAt, tagUid } = await prepared()
+    const image = await push('1.0')
+    await push('2.0', testImage(), 'released')
+    const { page, open } = await cast().signIn('owner', organization.uid)
+    const notice = page.getByRole('region', { name: 'Copy in the background' })
+    for (const [tag, result] of [
+      ['1.0', '1 of 1 image copied'],
+      ['2.0', '0 of 1 image copied'],
+    ] as const) {
+      await open(`/tags/${await tagUid('1.0')}`, '1.0')
+      const hold = await holdCopies(page, 1)
+      await page.getByRole('button', { name: 'Copy to…' }).click()
+      await choose(page, 'released', `${organization.name}/released`)
+      await page.getByRole('textbox', { name: 'Tag at the destination' }).fill(tag)
+      await submit(page)
+      await page.getByRole('button', { name: 'Close' }).click()
+      await notice.getByText('Copying 1 image to').waitFor()
+      hold.release()
+      await notice.getByText(result).waitFor()
+      await page.unroute('**/images:copy')
+    }
+    assert.equal(await digestAt('1.0'), image.digest)
+    await notice.getByRole('button', { name: 'Dismiss' }).press('Enter')
+    await notice.waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
   })
 
   test('a manifest is copied without a tag; who lacks a permission reads which', async () => {

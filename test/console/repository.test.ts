@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { newName } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
+import { descriptionOf } from '../support/console/console-page.ts'
 import { type ConsoleFixture, consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, MARKUP, OVERRIDE, VERY_LONG } from '../support/console/hostile.ts'
+import { assertSomethingFocused, tabBackTo, tabTo } from '../support/console/keyboard.ts'
 import {
   bearerOf,
   descriptor,
@@ -220,11 +222,12 @@ consoleSuite(
       await page.getByRole('button', { name: 'Save the policy' }).click()
       await dialog.getByRole('button', { name: 'Enable retention' }).click()
       await dialog.waitFor({ state: 'detached' })
+      await page.getByText('The next run deletes 0 tags').waitFor({ timeout: 30_000 })
+      await page.getByRole('link', { name: 'Runs', exact: true }).click()
       await page.getByText('1 tag and 0 manifests deleted').first().waitFor({ timeout: 30_000 })
       const runs = page.getByRole('grid', { name: 'Runs' })
       await runs.getByRole('row').filter({ hasText: 'succeeded' }).getByText('1 tag and 0').waitFor()
       await assertAccessible(page, 'policy with runs')
-      await page.getByText('The next run deletes 0 tags').waitFor()
       await page.getByRole('button', { name: 'Run retention now' }).click()
       await page.getByRole('dialog').getByText('It deletes 0 tags and 0 manifests').waitFor()
       await page.getByRole('button', { name: 'Run retention', exact: true }).click()
@@ -237,7 +240,7 @@ consoleSuite(
 
       // Those who may only read see the runs and start none. Others see neither the repository nor its runs.
       const viewer = await cast().signIn('viewer', organization.uid)
-      await viewer.open(`/repos/${repo}?tab=policy`, 'app')
+      await viewer.open(`/repos/${repo}?tab=policy&section=runs`, 'app')
       await viewer.page.getByRole('grid', { name: 'Runs' }).getByText('1 tag and 0 manifests').waitFor()
       assert.equal(await viewer.page.getByRole('button', { name: 'Run retention now' }).isDisabled(), true)
       await viewer.page.getByText('Requires the capability repo.update').first().waitFor()
@@ -249,6 +252,91 @@ consoleSuite(
       assert.equal(await other.page.getByRole('grid').count(), 0)
     })
 
+    test('unsaved changes of a policy stay in reach and cover nothing, at every width', async () => {
+      const { page, problems, open, repo } = await prepared()
+      const rules = ['latest', 'v*', 'nightly-*'].map((pattern) => ({ patterns: [pattern], newest: 2 }))
+      await cast().admin.patch(`registry/repos/${repo}/policy`, { retention: { enabled: false, rules } })
+      await open(`/repos/${repo}?tab=policy`, 'app')
+      await page.getByText('If retention were enabled').waitFor()
+      const changes = page.getByRole('region', { name: 'Unsaved changes' })
+      assert.equal(await changes.count(), 0)
+      const patterns = page.getByRole('textbox', { name: 'Patterns' })
+      await patterns.fill('v1.*')
+      await changes.getByText('Nothing is deleted while retention is not enabled').waitFor()
+      await assertAccessible(page, 'policy with unsaved changes')
+      for (const width of [1280, 768, 375]) {
+        await page.setViewportSize({ width, height: 700 })
+        for (const position of [0, 0.5, 1]) {
+          await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${position})`)
+          const box = await changes.getByRole('button', { name: 'Save the policy' }).boundingBox()
+          assert.ok(box !== null && box.y >= 0 && box.y + box.height <= 700, `${width}, ${position}`)
+        }
+        // Each stop is in view, and nothing is in front of it.
+        await patterns.focus()
+        await tabTo(page, 'button', 'Save the policy')
+        await tabBackTo(page, 'textbox', 'Patterns')
+      }
+      await page
+        .getByRole('group', { name: /Rule 1/ })
+        .getByRole('textbox', { name: 'Newest' })
+        .fill('many')
+      const save = changes.getByRole('button', { name: 'Save the policy' })
+      await changes.getByText('Correct the marked fields').waitFor()
+      assert.equal(await save.isDisabled(), true)
+      assert.equal(await descriptionOf(save), 'Correct the marked fields')
+      await changes.getByRole('button', { name: 'Discard changes' }).press('Enter')
+      await changes.waitFor({ state: 'detached' })
+      await assertSomethingFocused(page)
+      assert.equal(await patterns.inputValue(), '')
+      assert.deepEqual(problems, [])
+    })
+
+    test('unsaved changes of a policy are not lost without a question', async () => {
+      const { page, problems, open, repo, path } = await prepared()
+      await open(`/repos/${repo}`, 'app')
+      await page.getByRole('tab', { name: 'Policy', exact: true }).click()
+      const patterns = page.getByRole('textbox', { name: 'Patterns' })
+      await patterns.fill('v1.*')
+      await page.getByText('Only what is deleted').click()
+      await page.waitForURL(/preview=all/)
+      const question = page.getByRole('dialog', { name: 'Discard the changes?' })
+      const leave: readonly (() => Promise<unknown>)[] = [
+        () => page.getByRole('tab', { name: 'Tags' }).click(),
+        () => page.getByRole('link', { name: 'Runs', exact: true }).click(),
+        () => page.getByRole('link', { name: 'Berth', exact: true }).click(),
+        () => page.evaluate('history.back()'),
+      ]
+      for (const [at, attempt] of leave.entries()) {
+        await attempt()
+        await question.getByText('The policy has changes that are not saved').waitFor()
+        if (at === 0) await assertAccessible(page, 'unsaved changes', '[role=dialog]')
+        await question.getByRole('button', { name: 'Keep editing' }).click()
+        await question.waitFor({ state: 'detached' })
+        await page.waitForURL(/tab=policy/)
+        assert.equal(await patterns.inputValue(), 'v1.*')
+      }
+      const asked = page.waitForEvent('dialog')
+      await page.close({ runBeforeUnload: true })
+      const unload = await asked
+      assert.equal(unload.type(), 'beforeunload')
+      await unload.dismiss()
+
+      await page.getByRole('tab', { name: 'Tags' }).click()
+      await question.getByRole('button', { name: 'Discard changes' }).click()
+      await page.getByText('4 of 4').waitFor()
+      await page.getByRole('tab', { name: 'Policy', exact: true }).click()
+      assert.equal(await patterns.inputValue(), '')
+      // Saved changes are no question.
+      await patterns.fill('v2.*')
+      await page.getByRole('button', { name: 'Save the policy' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Untagged manifests' }).click()
+      await page.getByText(`berth images repos delete-untagged ${path}`).waitFor()
+      assert.equal(await question.count(), 0)
+      assert.deepEqual(problems, [])
+    })
+
     test('untagged manifests are shown and deleted', async () => {
       const { page, problems, open, repo, push } = await prepared()
       await push(testImage())
@@ -257,8 +345,7 @@ consoleSuite(
         .updateTable('manifests')
         .set((row) => ({ touched_ms: row('touched_ms', '-', 2 * limits.untaggedAgeMsDefault) }))
         .execute()
-      await open(`/repos/${repo}?tab=policy`, 'app')
-      await page.getByRole('button', { name: 'Show what can be deleted' }).click()
+      await open(`/repos/${repo}?tab=policy&section=untagged`, 'app')
       const list = page.getByRole('grid', { name: 'Untagged manifests' })
       // The earlier image of latest, and the one without a tag.
       await list.getByRole('row').nth(2).waitFor()
@@ -295,6 +382,19 @@ consoleSuite(
       await writer.page.getByText('Must have at most 64 KiB').waitFor()
       assert.equal(await writer.page.getByRole('button', { name: 'Save' }).isDisabled(), true)
       await text.fill('# Ours')
+      const question = writer.page.getByRole('dialog', { name: 'Discard the changes?' })
+      const leave: readonly (() => Promise<unknown>)[] = [
+        () => writer.page.keyboard.press('Escape'),
+        () => writer.page.getByRole('button', { name: 'Cancel' }).click(),
+        () => writer.page.mouse.click(5, 5),
+      ]
+      for (const attempt of leave) {
+        await attempt()
+        await question.getByText('The README has changes that are not saved').waitFor()
+        await question.getByRole('button', { name: 'Keep editing' }).click()
+        await question.waitFor({ state: 'detached' })
+        assert.equal(await text.inputValue(), '# Ours')
+      }
       await writer.page.getByRole('button', { name: 'Save' }).click()
       await writer.page.getByRole('heading', { name: 'Ours' }).waitFor()
       assert.deepEqual(writer.problems, [])
@@ -517,9 +617,11 @@ consoleSuite(
       await page.keyboard.press('Escape')
       await open(`/repos/${repo}?tab=policy`, 'app')
       await page.getByText('If retention were enabled').waitFor()
-      await page.getByRole('button', { name: 'Show what can be deleted' }).click()
-      await page.getByText('There is nothing to delete').waitFor()
       await assertAccessible(page, 'policy')
+      await page.getByRole('link', { name: 'Untagged manifests' }).click()
+      await page.getByText('There is nothing to delete').waitFor()
+      await assertAccessible(page, 'untagged manifests')
+      await page.getByRole('link', { name: 'Rules', exact: true }).click()
       await page.getByText('Delete the tags that no rule keeps').click()
       await page.getByRole('button', { name: 'Save the policy' }).click()
       await page.getByRole('dialog').getByText('The next run starts within a minute').waitFor()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { descriptionOf } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
@@ -14,6 +15,8 @@ const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOStrin
 
 const publicKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
 const keySet = (kid: string) => JSON.stringify({ keys: [{ ...publicKey, kid, alg: 'ES256', use: 'sig' }] })
+
+const DISPLAYS_IN_COMMANDS = `[...new Set(['inline', ...[...document.querySelectorAll('.command code *')].map((part) => getComputedStyle(part).display)])]`
 
 consoleSuite('states of identities and pull tokens', (cast) => {
   test('a viewer sees what they lack, and the API refuses it too', async () => {
@@ -71,10 +74,9 @@ consoleSuite('states of identities and pull tokens', (cast) => {
     })
     const { page, problems, open } = await cast().signIn(role.uid, organization.uid)
     await open(`/folders/${organization.uid}?tab=identities`, organization.name)
-    await page
-      .getByRole('row', { name: /^ci/ })
-      .getByText('Requires the capability role_bindings.list')
-      .waitFor()
+    const roles = page.getByRole('row', { name: /^ci/ }).getByText('no permission')
+    await page.getByText('Roles: Requires the capability role_bindings.list').waitFor()
+    assert.match(await descriptionOf(roles), /role_bindings\.list/)
     await open(`/identities/${uid}?tab=roles`, 'ci')
     await page.getByText('Requires the capability role_bindings.list').waitFor()
     for (const path of [`/identities/${organization.uid}/${'0'.repeat(16)}`, '/identities/x'])
@@ -233,6 +235,8 @@ consoleSuite('states of identities and pull tokens', (cast) => {
       await page.setViewportSize({ width: 1280, height: 800 })
       await open(path, heading)
       await page.waitForLoadState('networkidle')
+      // Styles of a page do not reach into the parts of commands.
+      assert.deepEqual(await page.evaluate(DISPLAYS_IN_COMMANDS), ['inline'], name)
       await assertAccessible(page, name)
     }
     const at1280 = async (path: string, heading: string) => {

@@ -299,6 +299,16 @@ consoleSuite('workloads in the console', (cast) => {
     })
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
     await open(`/identities/${uid}`, 'ci')
+    const main = page.getByRole('main')
+    assert.equal(
+      await main.getByRole('link', { name: 'Audit log', exact: true }).getAttribute('href'),
+      `/console/audit?resource=${encodeURIComponent(uid)}&range=all`,
+    )
+    await main.getByRole('link', { name: 'Access', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: `Access to ${organization.name}` }).waitFor()
+    const person = page.getByRole('combobox', { name: 'Person or workload' })
+    await person.and(page.locator('[value="ci"]')).waitFor()
+    await open(`/identities/${uid}`, 'ci')
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('robot')
     await page.getByRole('button', { name: 'Save' }).click()

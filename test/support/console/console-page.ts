@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import type { TestBerth } from '../server/test-berth.ts'
 import { createSession } from '../signin/accounts.ts'
 
@@ -43,4 +43,10 @@ export async function openConsole(
       await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
     },
   }
+}
+
+/** What assistive technology reads after the name of an element: the text that its `aria-describedby` names. */
+export async function descriptionOf(element: Locator): Promise<string> {
+  const id = await element.getAttribute('aria-describedby')
+  return (await element.page().locator(`[id="${id}"]`).textContent()) ?? ''
 }

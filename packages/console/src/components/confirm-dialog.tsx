@@ -4,6 +4,7 @@ import { FormDialog } from './form-dialog.tsx'
 interface ConfirmDialogProps {
   readonly title: string
   readonly action: string
+  readonly cancel?: string
   readonly isDangerous?: boolean
   readonly onClose: () => void
   readonly submit: () => Promise<unknown>

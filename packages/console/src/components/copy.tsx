@@ -47,7 +47,7 @@ export function Command({ text, label }: { readonly text: string; readonly label
             part
           ) : (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text
-            <span key={at} className="option">
+            <span key={at} className="flag">
               {part}
             </span>
           ),

@@ -10,9 +10,11 @@ import { useFocusReturn } from './focus-return.ts'
 
 const PRECONDITION_FAILED = 412
 
-interface FormDialogProps {
+export interface FormDialogProps {
   readonly title: string
   readonly action: string
+  /** The button that closes the dialog without the action. */
+  readonly cancel?: string
   readonly isDangerous?: boolean
   /** For text that needs the width of the page. */
   readonly isWide?: boolean
@@ -21,6 +23,8 @@ interface FormDialogProps {
   readonly onClose: () => void
   /** Sends the form. The dialog closes when it resolves, and shows its failure. */
   readonly submit: () => Promise<unknown>
+  /** Instead of closing the dialog. */
+  readonly onSent?: () => void
   /** Loads the current version of what was edited, after a conflict. */
   readonly reload?: () => Promise<unknown>
   /** Fields; `failure` is that of the last attempt. */
@@ -28,9 +32,10 @@ interface FormDialogProps {
 }
 
 export function FormDialog(props: FormDialogProps) {
-  const { title, action, isDangerous, isWide, isDisabled, onClose, submit, reload, children } = props
+  const { title, action, cancel = 'Cancel', isDangerous, isWide, isDisabled } = props
+  const { onClose, submit, onSent = onClose, reload, children } = props
   useFocusReturn()
-  const { mutate, error, isPending, reset } = useMutation({ mutationFn: submit, onSuccess: onClose })
+  const { mutate, error, isPending, reset } = useMutation({ mutationFn: submit, onSuccess: onSent })
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
     if (!isPending && isDisabled !== true) mutate()
@@ -65,7 +70,8 @@ export function FormDialog(props: FormDialogProps) {
             {children(error)}
             <div className="actions">
               <Button className="button quiet" onPress={onClose}>
-                Cancel
+                {/* What is sent cannot be cancelled. */}
+                {isPending ? 'Close' : cancel}
               </Button>
               <Button
                 type="submit"

@@ -3,23 +3,31 @@ import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-compone
 
 interface InfoDialogProps {
   readonly title: ReactNode
+  /** The button that closes the dialog. */
+  readonly close?: string
+  /** Other buttons, before it. */
+  readonly actions?: ReactNode
+  /** As wide as a form. */
+  readonly isNarrow?: boolean
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
-/** A wide dialog that shows something, and changes nothing. */
-export function InfoDialog({ title, onClose, children }: InfoDialogProps) {
+/** A dialog that shows something; closing it changes nothing. */
+export function InfoDialog(props: InfoDialogProps) {
+  const { title, close = 'Close', actions, isNarrow = false, onClose, children } = props
   return (
     <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onClose()} isDismissable>
-      <Modal className="modal wide">
+      <Modal className={isNarrow ? 'modal' : 'modal wide'}>
         <Dialog className="dialog">
           <Heading slot="title" level={2}>
             {title}
           </Heading>
           {children}
           <div className="actions">
+            {actions}
             <Button className="button quiet" onPress={onClose}>
-              Close
+              {close}
             </Button>
           </div>
         </Dialog>

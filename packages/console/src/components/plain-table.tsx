@@ -1,6 +1,7 @@
 import { Check } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
 import { enterGrid, isPassed, moveInGrid } from './grid-keys.ts'
+import { Reasons } from './reasons.tsx'
 
 /**
  * Tables by the pattern of WAI-ARIA for grids: one tab stop, arrow keys move between rows and cells.
@@ -40,7 +41,7 @@ interface PlainTableProps<T> {
   keyOf(item: T, index: number): string
 }
 
-/** A table of what the page has already. */
+/** A table of what the page has already. Why actions of its rows are disabled is written once above it. */
 export function PlainTable<T>(props: PlainTableProps<T>) {
   const { label, columns, items, order, selection, isBusy = false, keyOf } = props
   const [active, setActive] = useState('')
@@ -55,46 +56,48 @@ export function PlainTable<T>(props: PlainTableProps<T>) {
     setLast(key)
   }
   return (
-    <div className="scroll" aria-busy={isBusy}>
-      <table
-        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table
-        role="grid"
-        aria-label={label}
-        className="table"
-        tabIndex={-1}
-        onFocus={enterGrid}
-        onKeyDown={moveInGrid}
-      >
-        <thead>
-          <tr>
-            {selection !== undefined && (
-              <th scope="col" className="select-cell">
-                <SelectAll selection={selection} shown={keys} />
-              </th>
-            )}
-            {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} order={order} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((item, index) => {
-            const key = keys[index] ?? ''
-            return (
-              <TableRow
-                key={key}
-                rowKey={key}
-                isStop={key === stop}
-                onFocus={setActive}
-                isSelected={selection?.keys.has(key)}
-                onToggle={toggle}
-                cells={columns.map((column) => [column.id, column.cell(item, index)])}
-              />
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Reasons>
+      <div className="scroll" aria-busy={isBusy}>
+        <table
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid has the markup of a table
+          role="grid"
+          aria-label={label}
+          className="table"
+          tabIndex={-1}
+          onFocus={enterGrid}
+          onKeyDown={moveInGrid}
+        >
+          <thead>
+            <tr>
+              {selection !== undefined && (
+                <th scope="col" className="select-cell">
+                  <SelectAll selection={selection} shown={keys} />
+                </th>
+              )}
+              {columns.map((column) => (
+                <HeaderCell key={column.id} column={column} order={order} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((item, index) => {
+              const key = keys[index] ?? ''
+              return (
+                <TableRow
+                  key={key}
+                  rowKey={key}
+                  isStop={key === stop}
+                  onFocus={setActive}
+                  isSelected={selection?.keys.has(key)}
+                  onToggle={toggle}
+                  cells={columns.map((column) => [column.id, column.cell(item, index)])}
+                />
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+    </Reasons>
   )
 }
 

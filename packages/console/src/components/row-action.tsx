@@ -1,19 +1,26 @@
 import { Button } from 'react-aria-components'
+import { useReason } from './reasons.tsx'
 
 interface RowActionProps {
   readonly label: string
   /** What the action is about, for screen readers: "the tag latest". */
   readonly object: string
-  /** Capability that the user lacks. */
+  /** Why the user cannot do it. The table writes it once for all rows. */
   readonly missing?: string | undefined
   readonly onPress: () => void
 }
 
-/** An action in a row of a table. */
+/** An action in a row of a table, or in another group with `Reasons`. */
 export function RowAction({ label, object, missing, onPress }: RowActionProps) {
-  if (missing !== undefined) return <span className="hint">{missing}</span>
+  const reason = useReason(label, missing)
   return (
-    <Button className="link" onPress={onPress} aria-label={`${label} ${object}`}>
+    <Button
+      className="link"
+      isDisabled={missing !== undefined}
+      onPress={onPress}
+      aria-label={`${label} ${object}`}
+      {...(reason !== undefined && { 'aria-describedby': reason })}
+    >
       {label}
     </Button>
   )

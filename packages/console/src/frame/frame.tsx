@@ -4,8 +4,15 @@ import { ChevronDown } from 'lucide-react'
 import { Button, Menu, MenuItem, MenuTrigger, Popover, RouterProvider } from 'react-aria-components'
 import { useAddressState } from '../address-state.ts'
 import { SESSION_ENDED } from '../api/client.ts'
-import { ancestorsQuery, foldersQuery, organizationOf } from '../api/queries/groups.ts'
+import {
+  ancestorsQuery,
+  foldersQuery,
+  foldersWithRoles,
+  organizationOf,
+  whoAmI,
+} from '../api/queries/groups.ts'
 import { uidIn } from '../uid.ts'
+import { Copies } from './copies.tsx'
 import { Navigation, NavigationButton, useNavigationState } from './navigation.tsx'
 import { Search } from './search.tsx'
 import { UserMenu } from './user-menu.tsx'
@@ -16,9 +23,13 @@ export function Frame() {
   const uid = uidIn(useParams({ strict: false })._splat ?? '')
   const organizations = useInfiniteQuery(foldersQuery('/'))
   const known = organizations.data?.pages.flatMap((page) => page.items) ?? []
-  const { data: ancestors = [] } = useQuery({ ...ancestorsQuery(uid), enabled: uid !== '' })
-  // The user may see a folder, and nothing above it.
-  const current = known.find((one) => one.uid === organizationOf(uid)) ?? ancestors[0]
+  const { data: ancestors } = useQuery({ ...ancestorsQuery(uid), enabled: uid !== '' })
+  const only = useOnlyPlace(organizations.data === undefined || organizations.hasNextPage ? undefined : known)
+  // The user may see a folder, and nothing above it. Pages that belong to none have the only one that there is to choose.
+  const current =
+    known.find((one) => one.uid === organizationOf(uid)) ??
+    ancestors?.[0] ??
+    (uid === '' || ancestors !== undefined ? only : undefined)
   const [isOpen, setOpen] = useNavigationState()
   // Other pages of the server, such as the account, are documents of their own.
   return (
@@ -44,6 +55,7 @@ export function Frame() {
       </header>
       <SessionNotice />
       <SetupNotice />
+      <Copies />
       <div className="below">
         <Navigation organization={current} isOpen={isOpen} />
         <main id="content" tabIndex={-1}>
@@ -54,8 +66,22 @@ export function Frame() {
   )
 }
 
+interface Place {
+  readonly uid: string
+  readonly name: string
+}
+
+/** The organization of a user who has one; the folder of a user who has a role in one folder, and sees no organization as a whole. */
+function useOnlyPlace(organizations: readonly Place[] | undefined): Place | undefined {
+  const { data } = useQuery(whoAmI)
+  if (organizations === undefined || organizations.length > 1) return undefined
+  if (organizations.length === 1) return organizations[0]
+  const folders = foldersWithRoles(data)
+  return folders.length === 1 ? folders[0] : undefined
+}
+
 interface SwitcherProps {
-  readonly organizations: readonly { readonly uid: string; readonly name: string }[]
+  readonly organizations: readonly Place[]
   readonly current: string | undefined
   readonly hasMore: boolean
   readonly onMore: () => void

@@ -80,14 +80,16 @@ export function Navigation({ organization, isOpen }: NavigationProps) {
       {organization !== undefined && (
         <>
           <FolderTree key={organization.uid} organization={organization.uid} name={organization.name} />
-          <ul className="areas">
-            <li>
-              <Link to="/settings/$" params={{ _splat: organizationOf(organization.uid) }} search={{}}>
-                <Settings aria-hidden size={ICON_SIZE} />
-                Organization settings
-              </Link>
-            </li>
-          </ul>
+          {organization.uid === organizationOf(organization.uid) && (
+            <ul className="areas">
+              <li>
+                <Link to="/settings/$" params={{ _splat: organization.uid }} search={{}}>
+                  <Settings aria-hidden size={ICON_SIZE} />
+                  Organization settings
+                </Link>
+              </li>
+            </ul>
+          )}
         </>
       )}
     </nav>

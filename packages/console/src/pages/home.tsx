@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { useAccess } from '../api/access.ts'
-import { foldersQuery, whoAmI } from '../api/queries/groups.ts'
+import { foldersQuery, foldersWithRoles, whoAmI } from '../api/queries/groups.ts'
 import { resourcesQuery } from '../api/queries/resources.ts'
 import { ActionButton } from '../components/action-button.tsx'
 import { Equivalent } from '../components/copy.tsx'
@@ -22,9 +22,9 @@ export function HomePage() {
   const [isCreating, setCreating] = useState(false)
   const organizations = useInfiniteQuery(foldersQuery('/')).data?.pages.flatMap((page) => page.items)
   const { data: user } = useQuery(whoAmI)
-  const folders = (user?.capabilities ?? []).flatMap(({ group }) => (group?.id.includes('/') ? [group] : []))
+  const folders = foldersWithRoles(user)
   const isNew = organizations?.length === 0 && user !== undefined && folders.length === 0
-  const first = organizations?.[0] ?? (folders[0] && { uid: folders[0].id, name: folders[0].name })
+  const first = organizations?.[0] ?? folders[0]
   // The steps are for those who set up an organization.
   const canSetUp = first !== undefined && access.holds(first.uid, 'group_invites.create')
   return (
@@ -105,17 +105,17 @@ function Organizations() {
 function RolesElsewhere({
   folders,
 }: {
-  readonly folders: readonly { readonly id: string; readonly name: string }[]
+  readonly folders: readonly { readonly uid: string; readonly name: string }[]
 }) {
-  const { data } = useQuery(resourcesQuery(folders.map(({ id }) => id)))
+  const { data } = useQuery(resourcesQuery(folders.map(({ uid }) => uid)))
   return (
     <>
       <h3>Folders that you have roles in</h3>
       <ul className="plain-list">
-        {folders.map(({ id, name }) => (
-          <li key={id}>
-            <Link to="/folders/$" params={{ _splat: id }}>
-              {data?.get(id)?.path ?? name}
+        {folders.map(({ uid, name }) => (
+          <li key={uid}>
+            <Link to="/folders/$" params={{ _splat: uid }}>
+              {data?.get(uid)?.path ?? name}
             </Link>
           </li>
         ))}

@@ -1,4 +1,4 @@
-import type { Group } from '@berth/client'
+import type { Group, WhoAmI } from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../client.ts'
 import { PAGE_SIZE, PAGE_SIZE_MAX, paged, type Versioned } from './pages.ts'
@@ -9,6 +9,14 @@ export const whoAmI = queryOptions({
   queryKey: ['who-am-i'],
   queryFn: ({ signal }) => api.auth.validate({}, { signal }),
 })
+
+/** The folders below organizations that the user has roles in. */
+export function foldersWithRoles(
+  user: WhoAmI | undefined,
+): readonly { readonly uid: string; readonly name: string }[] {
+  const groups = (user?.capabilities ?? []).flatMap(({ group }) => (group?.id.includes('/') ? [group] : []))
+  return [...new Map(groups.map(({ id, name }) => [id, { uid: id, name }])).values()]
+}
 
 export const folderQuery = (uid: string) =>
   queryOptions({

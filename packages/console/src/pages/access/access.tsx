@@ -1,10 +1,12 @@
 import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
 import { explanationQuery, type MemberPage, whoCanQuery } from '../../api/queries/iam/members.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
+import { resourcesQuery } from '../../api/queries/resources.ts'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { IdentityPicker } from '../../components/identity-picker.tsx'
@@ -114,6 +116,10 @@ function Explain({ uid, name }: PlaceProps) {
     ...explanationQuery(uid, identity, capability),
     enabled: isAsked,
   })
+  // An identity that the user chooses has its name; one of the address, before there is an explanation, does not.
+  const [given] = useState(identity)
+  const { data: names } = useQuery(resourcesQuery([given]))
+  const givenName = identity === given ? names?.get(given)?.name : undefined
   return (
     <>
       <div className="page-form">
@@ -122,7 +128,7 @@ function Explain({ uid, name }: PlaceProps) {
           folder={uid}
           value={identity}
           onChange={(next) => change({ identity: next })}
-          name={data?.identity?.name || undefined}
+          name={data?.identity?.name || givenName || undefined}
         />
         <CapabilityPicker label="Capability" />
       </div>

@@ -42,7 +42,7 @@ function AdvisoryDetails({ advisory }: { readonly advisory: Advisory }) {
         {deleteTime !== undefined && <Badge tone="warn">withdrawn</Badge>}
       </p>
       {deleteTime !== undefined && (
-        <p className="notice">
+        <p className="notice neutral">
           No document contains this advisory any more. Lists do not show it; this page does, as long as its
           folder exists.
         </p>

@@ -23,7 +23,7 @@ import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
 import { formatNames } from '../advisories/document-columns.tsx'
 import { DeleteFeedDialog, EditFeedDialog, invalidateFeed } from './feed-dialogs.tsx'
-import { countsText, DEFAULT_INTERVAL, FeedState, intervalText } from './feed-texts.tsx'
+import { countsText, DEFAULT_INTERVAL, FeedState, intervalText, NextRun } from './feed-texts.tsx'
 import '../../styles/pages/advisories.css'
 
 /** A feed: its settings, its health, and what its last run did. */
@@ -115,7 +115,7 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
           ['Interval', intervalText(value.interval ?? DEFAULT_INTERVAL)],
           ['Last success', <Time key="success" value={value.lastSuccessTime} isRelative />],
           ['Last attempt', <Time key="attempt" value={value.lastAttemptTime} isRelative />],
-          ['Next run', <Time key="next" value={value.nextAttemptTime} absent="paused" isRelative />],
+          ['Next run', <NextRun key="next" feed={value} />],
           [
             'Version of the file',
             value.sourceEtag === '' ? undefined : <bdi key="etag">{value.sourceEtag}</bdi>,

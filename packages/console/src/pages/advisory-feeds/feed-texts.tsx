@@ -1,7 +1,9 @@
 import type { AdvisoryFeed, ImportCounts } from '@berth/client'
+import { isSyncing } from '../../api/queries/advisories.ts'
 import { Badge, type Tone } from '../../components/badge.tsx'
 import type { Choice } from '../../components/field.tsx'
 import { formatNumber, plural } from '../../components/quantity.tsx'
+import { Time } from '../../components/time.tsx'
 
 /** Feeds as users read them. */
 
@@ -23,6 +25,12 @@ export function FeedState({ feed: { state, lastRun } }: { readonly feed: Advisor
       {rejected > 0 && <Badge tone="warn">{plural(rejected, 'document')} rejected</Badge>}
     </span>
   )
+}
+
+/** A run that is due starts within seconds. */
+export function NextRun({ feed }: { readonly feed: AdvisoryFeed }) {
+  if (isSyncing(feed)) return 'now'
+  return <Time value={feed.nextAttemptTime} absent="paused" isRelative />
 }
 
 const intervals = [

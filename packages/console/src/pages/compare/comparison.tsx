@@ -1,6 +1,6 @@
 import type { Manifest } from '@berth/client'
 import { useState } from 'react'
-import { Digest } from '../../components/digest.tsx'
+import { Digest, shortDigest } from '../../components/digest.tsx'
 import { CheckboxField } from '../../components/field.tsx'
 import { LongText } from '../../components/long-text.tsx'
 import { PlainTable } from '../../components/plain-table.tsx'
@@ -144,7 +144,12 @@ function LayerSection({
             {
               id: 'step',
               title: 'Layer',
-              cell: ({ layer }) => <LongText text={layer.createdBy || layer.title || layer.digest} />,
+              cell: ({ layer: { createdBy, title, digest } }) =>
+                createdBy || title ? (
+                  <LongText text={createdBy || title} />
+                ) : (
+                  <code title={digest}>{shortDigest(digest)}</code>
+                ),
             },
             {
               id: 'change',

@@ -6,6 +6,7 @@ import { missingToReadFindings } from '../../api/queries/contents/findings.ts'
 import { repoFindingsQuery, tagFindingsQuery } from '../../api/queries/contents/summaries.ts'
 import { Badge } from '../../components/badge.tsx'
 import { formatNumber, plural } from '../../components/quantity.tsx'
+import { NotPermitted } from '../../components/reasons.tsx'
 import { countBySeverity, severities, toneOfSeverity } from '../../components/severity.ts'
 
 /** Numbers of vulnerabilities in rows of lists. */
@@ -19,7 +20,7 @@ interface RepoFindingsProps {
 export function RepoFindings({ folder, repo }: RepoFindingsProps) {
   const missing = missingToReadFindings(useAccess(), repo)
   const { data, error } = useQuery({ ...repoFindingsQuery(folder, repo), enabled: missing === undefined })
-  if (missing !== undefined) return <span className="muted">no permission</span>
+  if (missing !== undefined) return <NotPermitted what="Vulnerabilities" missing={missing} />
   if (error !== null) return <span className="muted">not available</span>
   if (data === undefined || data === null) return null
   const unread = Number(data.unreadImageCount)
@@ -48,7 +49,7 @@ export function TagFindings({ repo, tag, digest }: TagFindingsProps) {
     ...tagFindingsQuery(repo, tag, digest),
     enabled: missing === undefined && digest !== '',
   })
-  if (missing !== undefined) return <span className="muted">no permission</span>
+  if (missing !== undefined) return <NotPermitted what="Vulnerabilities" missing={missing} />
   if (error !== null) return <span className="muted">not available</span>
   if (data === undefined || data === null) return null
   if (data.contentsState === 'none') return <span className="muted">no image</span>

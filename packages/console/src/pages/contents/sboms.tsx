@@ -2,7 +2,7 @@ import type { ImageContents, SbomFormat } from '@berth/client'
 import { useMutation } from '@tanstack/react-query'
 import { type ImageReference, readSbom } from '../../api/queries/contents/packages.ts'
 import { messageOf } from '../../api/query-client.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Command, quoted } from '../../components/copy.tsx'
 import { saveFile } from '../../download.ts'
 
@@ -49,19 +49,17 @@ export function Sboms({ image, contents, path }: SbomsProps) {
           {messageOf(error)}
         </p>
       )}
-      <div className="section-actions sbom-actions">
-        {kinds
+      <Actions
+        of="tab"
+        actions={kinds
           .filter(({ format }) => format !== 'SBOM_FORMAT_UNSPECIFIED' || hasOriginal)
-          .map((kind) => (
-            <ActionButton
-              key={kind.format}
-              label={`Download ${kind.title}`}
-              isQuiet
-              missing={isPending ? 'Preparing the document' : undefined}
-              onPress={() => mutate(kind)}
-            />
-          ))}
-      </div>
+          .map((kind) => ({
+            label: `Download ${kind.title}`,
+            isQuiet: true,
+            missing: isPending ? 'Preparing the document' : undefined,
+            onPress: () => mutate(kind),
+          }))}
+      />
       <Command
         text={`berth images sbom ${quoted(`${path}@${image.reference}`)}${suffix} --format ${kinds[0]?.option}`}
         label="the command for the SBOM"

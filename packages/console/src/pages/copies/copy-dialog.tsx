@@ -1,6 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { useAccess } from '../../api/access.ts'
 import { resourcesQuery } from '../../api/queries/resources.ts'
@@ -12,8 +12,10 @@ import { FormDialog } from '../../components/form-dialog.tsx'
 import { InfoDialog } from '../../components/info-dialog.tsx'
 import { RepoPicker } from '../../components/pickers.tsx'
 import { Progress } from '../../components/progress.tsx'
-import { formatBytes, formatNumber, plural } from '../../components/quantity.tsx'
-import { type CopyItem, type CopyOutcome, copyImages } from './copy-run.ts'
+import { formatBytes, plural } from '../../components/quantity.tsx'
+import type { CopyItem, CopyOutcome } from './copy-run.ts'
+import { type CopyRequest, type CopyRun, showCopy, startCopy, stopCopy, useCopyRuns } from './copy-runs.ts'
+import { copiedText, countText } from './copy-texts.ts'
 
 /** Copies images to a repository: asks where to, shows the progress, and what became of it. */
 
@@ -27,6 +29,8 @@ interface CopyDialogProps {
   readonly isWhole?: boolean
   /** Why the items could not be read. */
   readonly failure?: unknown
+  /** A run to show, which was started earlier. */
+  readonly run?: CopyRun
   readonly onClose: () => void
 }
 
@@ -42,30 +46,30 @@ const emptyForm: CopyForm = { repo: '', tag: undefined, includeReferrers: true, 
 
 export function CopyDialog({ items, ...props }: CopyDialogProps) {
   useFocusReturn()
-  const { repo, onClose } = props
-  const queries = useQueryClient()
-  const [form, setForm] = useState(emptyForm)
+  const { repo, path, onClose } = props
+  const [form, setForm] = useState<CopyForm>({ ...emptyForm, ...props.run?.request })
   const [retried, setRetried] = useState<readonly CopyItem[]>()
-  const [outcome, setOutcome] = useState<CopyOutcome>()
-  const [done, setDone] = useState<number>()
-  const stopper = useRef<AbortController | undefined>(undefined)
-  useEffect(() => () => stopper.current?.abort(), [])
-  const ended = useRef<CopyOutcome | undefined>(undefined)
+  const [runId, setRunId] = useState(props.run?.id)
+  /** The run is shown, and not the form. */
+  const [isSent, setSent] = useState(props.run !== undefined)
+  const run = useCopyRuns().find(({ id }) => id === runId)
+  // Until the dialog closes, or the user leaves the page.
+  useEffect(() => (runId === undefined ? undefined : showCopy(runId)), [runId])
   const wanted = withTag(retried ?? items, form.tag)
 
-  if (outcome !== undefined && wanted !== undefined)
-    return (
+  if (isSent && run !== undefined)
+    return run.outcome === undefined ? (
+      <CopyProgress run={run} onClose={onClose} />
+    ) : (
       <CopyResult
-        outcome={outcome}
-        items={wanted}
-        target={form.repo}
+        outcome={run.outcome}
+        request={run.request}
         onClose={onClose}
         onRetry={(again) => {
-          ended.current = undefined
           setRetried(again)
           setForm({ ...form, tag: undefined })
-          setOutcome(undefined)
-          setDone(undefined)
+          setSent(false)
+          setRunId(undefined)
         }}
       />
     )
@@ -76,24 +80,16 @@ export function CopyDialog({ items, ...props }: CopyDialogProps) {
       items={wanted}
       form={form}
       onChange={(change) => setForm({ ...form, ...change })}
-      done={done}
-      onStop={() => stopper.current?.abort()}
-      onClose={() => (ended.current === undefined ? onClose() : setOutcome(ended.current))}
+      onSent={() => setSent(true)}
       submit={async () => {
-        stopper.current = new AbortController()
-        try {
-          ended.current = await copyImages(
-            wanted ?? [],
-            { source: repo, ...form },
-            { signal: stopper.current.signal, onProgress: setDone },
-          )
-        } catch (failure) {
-          setDone(undefined)
-          throw failure
-        } finally {
-          for (const key of ['tags', 'manifests', 'repo-summary'])
-            void queries.invalidateQueries({ queryKey: [key, form.repo] })
-        }
+        const { id, ended } = startCopy({ ...form, source: repo, path, items: wanted ?? [] })
+        setRunId(id)
+        // Several take longer than the form can wait for.
+        if (wanted?.length !== 1) return
+        const [failed] = (await ended).failed
+        if (failed === undefined) return
+        setRunId(undefined)
+        throw failed.failure
       }}
     />
   )
@@ -108,13 +104,12 @@ function withTag(items: readonly CopyItem[] | undefined, tag: string | undefined
 interface CopyFormDialogProps extends CopyDialogProps {
   readonly form: CopyForm
   readonly onChange: (change: Partial<CopyForm>) => void
-  readonly done: number | undefined
-  readonly onStop: () => void
+  readonly onSent: () => void
   readonly submit: () => Promise<unknown>
 }
 
 function CopyFormDialog(props: CopyFormDialogProps) {
-  const { path, items, isWhole, failure: unread, form, onChange, done, onStop, onClose, submit } = props
+  const { path, items, isWhole, failure: unread, form, onChange, onClose, onSent, submit } = props
   const { repo: target, includeReferrers, overwrite } = form
   const access = useAccess()
   const named = resourcesQuery([target])
@@ -134,6 +129,7 @@ function CopyFormDialog(props: CopyFormDialogProps) {
       action={isSingle || items === undefined ? 'Copy' : `Copy ${what}`}
       isDisabled={target === '' || missing !== undefined || items === undefined || items.length === 0}
       onClose={onClose}
+      onSent={onSent}
       submit={submit}
     >
       {(failure) => (
@@ -181,14 +177,6 @@ function CopyFormDialog(props: CopyFormDialogProps) {
           >
             Move tags of the destination that point to another image
           </CheckboxField>
-          {done !== undefined && items !== undefined && !isSingle && (
-            <div className="dialog-text">
-              <Progress label="Copying" done={done} total={items.length} unit="tags" />
-              <Button className="button quiet" onPress={onStop}>
-                Stop
-              </Button>
-            </div>
-          )}
           {items !== undefined && items.length > 0 && (
             <Command
               text={commandOf(path, names?.get(target)?.path ?? '', items, { ...form, isWhole })}
@@ -226,19 +214,53 @@ function commandOf(
     .join(' && ')
 }
 
+/** Closing the dialog does not stop the copy. */
+function CopyProgress({ run, onClose }: { readonly run: CopyRun; readonly onClose: () => void }) {
+  const { id, request, done, isStopping } = run
+  const target = usePathOf(request.repo)
+  return (
+    <InfoDialog
+      title={`Copying ${countText(request.items.length)}`}
+      isNarrow
+      close="Continue in the background"
+      actions={
+        <Button className="button danger" isDisabled={isStopping} onPress={() => stopCopy(id)}>
+          {isStopping ? 'Stopping…' : 'Stop copying'}
+        </Button>
+      }
+      onClose={onClose}
+    >
+      <div className="dialog-text">
+        <p>
+          From <bdi>{request.path}</bdi> to <bdi>{target}</bdi>.
+        </p>
+        <Progress label="Copying" done={done} total={request.items.length} unit="tags" />
+        <p className="muted">
+          In the background, the copy continues while the console is open in this browser tab; the top of the
+          page shows how far it is. If you stop it, the tags that are copied stay.
+        </p>
+      </div>
+    </InfoDialog>
+  )
+}
+
+/** The path of the destination, once it is known. */
+function usePathOf(repo: string): string {
+  const { data } = useQuery(resourcesQuery([repo]))
+  return data?.get(repo)?.path ?? 'the repository'
+}
+
 interface CopyResultProps {
   readonly outcome: CopyOutcome
-  readonly items: readonly CopyItem[]
-  /** uid of the destination. */
-  readonly target: string
+  readonly request: CopyRequest
   readonly onClose: () => void
   readonly onRetry: (items: readonly CopyItem[]) => void
 }
 
-function CopyResult({ outcome, items, target, onClose, onRetry }: CopyResultProps) {
+function CopyResult({ outcome, request, onClose, onRetry }: CopyResultProps) {
   const { copied, failed, left } = outcome
-  const { data: names } = useQuery(resourcesQuery([target]))
-  const path = names?.get(target)?.path ?? 'the repository'
+  const { items, repo: target } = request
+  const path = usePathOf(target)
   const [only] = items.length === 1 ? copied : []
   const again = [...failed.map(({ item }) => item), ...left]
   const warnings = [...new Set(copied.flatMap((one) => one.warnings))]
@@ -246,9 +268,7 @@ function CopyResult({ outcome, items, target, onClose, onRetry }: CopyResultProp
     <InfoDialog title={again.length === 0 ? 'Copied' : 'Not everything was copied'} onClose={onClose}>
       <div className="dialog-text">
         <p role="status">
-          {only === undefined
-            ? `${formatNumber(copied.length)} of ${plural(items.length, 'tag')} copied to `
-            : 'The image is now in '}
+          {only === undefined ? `${copiedText(outcome)} to ` : 'The image is now in '}
           {only !== undefined && only.tagUid !== '' ? (
             <Link to="/tags/$" params={{ _splat: only.tagUid }} search={{}} onClick={onClose}>
               <bdi>{imageName(path, items[0]?.tag ?? '')}</bdi>
@@ -271,7 +291,7 @@ function CopyResult({ outcome, items, target, onClose, onRetry }: CopyResultProp
         </p>
         {copied.length > 0 && <p className="muted">{summaryOf(copied)}</p>}
         {warnings.map((warning) => (
-          <p key={warning} className="notice">
+          <p key={warning} className="caution">
             {warning}
           </p>
         ))}

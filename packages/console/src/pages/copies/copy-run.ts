@@ -22,7 +22,11 @@ export interface CopyTarget {
 
 export interface CopyOutcome {
   readonly copied: readonly CopyImageResponse[]
-  readonly failed: readonly { readonly item: CopyItem; readonly reason: string }[]
+  readonly failed: readonly {
+    readonly item: CopyItem
+    readonly reason: string
+    readonly failure: unknown
+  }[]
   /** Not tried: the user stopped, or the server does not respond. */
   readonly left: readonly CopyItem[]
 }
@@ -37,7 +41,7 @@ export async function copyImages(
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (done: number) => void },
 ): Promise<CopyOutcome> {
   const copied: CopyImageResponse[] = []
-  const failed: { readonly item: CopyItem; readonly reason: string }[] = []
+  const failed: CopyOutcome['failed'][number][] = []
   let left = [...items]
   for (const [at, item] of items.entries()) {
     if (signal.aborted) break
@@ -55,9 +59,7 @@ export async function copyImages(
         }),
       )
     } catch (failure) {
-      // A single image is not a run: its form shows the failure.
-      if (items.length === 1) throw failure
-      failed.push({ item, reason: messageOf(failure) })
+      failed.push({ item, reason: messageOf(failure), failure })
       if (endsRun(failure)) break
     }
   }

@@ -1,14 +1,12 @@
-import type { ComponentType } from 'react'
-import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { lazyPart } from '../../components/lazy-part.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
-import { Sections } from '../../components/sections.tsx'
+import { type Section, Sections } from '../../components/sections.tsx'
 import { AdvisoryOverview } from './advisories/overview.tsx'
 import type { FolderTabProps } from './folder.tsx'
 import '../../styles/pages/advisories.css'
 
-const sections: readonly (readonly [id: string, title: string, part: ComponentType<FolderTabProps>])[] = [
+const sections: readonly Section<FolderTabProps>[] = [
   ['overview', 'Overview', AdvisoryOverview],
   ['search', 'Search', lazyPart(async () => (await import('./advisories/search.tsx')).SearchTexts)],
   ['documents', 'Documents', lazyPart(async () => (await import('./advisories/documents.tsx')).Documents)],
@@ -23,20 +21,7 @@ const sections: readonly (readonly [id: string, title: string, part: ComponentTy
 
 /** The advisories of a folder: counts, search, documents, import, feeds and publication. */
 export function Advisories(props: FolderTabProps) {
-  const [{ section }] = useAddressState()
   const missing = useAccess().missing(props.uid, 'advisories.list')
   if (missing !== undefined) return <NoPermission label="Advisories" reason={missing} />
-  const [current, , Part] = sections.find(([id]) => id === section) ?? sections[0] ?? []
-  if (Part === undefined) return null
-  return (
-    <>
-      <Sections
-        label="Advisories of this folder"
-        tab="advisories"
-        sections={sections}
-        current={current ?? ''}
-      />
-      <Part {...props} />
-    </>
-  )
+  return <Sections label="Advisories of this folder" tab="advisories" sections={sections} partProps={props} />
 }

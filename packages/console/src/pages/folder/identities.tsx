@@ -11,6 +11,7 @@ import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { PageList } from '../../components/page-list.tsx'
+import { NotPermitted } from '../../components/reasons.tsx'
 import { Time } from '../../components/time.tsx'
 import { KeysExpiry } from '../identities/keys-expiry.tsx'
 import type { FolderTabProps } from './folder.tsx'
@@ -136,7 +137,7 @@ export function Roles({
     return missing === undefined ? (
       <span className="muted">none</span>
     ) : (
-      <span className="hint">{missing}</span>
+      <NotPermitted what="Roles" missing={missing} />
     )
   return (
     <ul className="plain-list role-names">

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { type MemberPage, membersQuery } from '../../api/queries/iam/members.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { FilterBar, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
@@ -35,19 +35,31 @@ export function People({ uid, name }: FolderTabProps) {
   const isFiltered = query !== '' || kind !== '' || from !== ''
   return (
     <>
-      <div className="tab-actions">
-        <ActionButton
-          label="Grant a role"
-          missing={access.missing(uid, 'role_bindings.create')}
-          onPress={() => setDialog({ kind: 'add' })}
-        />
-        <Link to="/folders/$" params={{ _splat: uid }} search={{ tab: 'invites' }} className="button quiet">
-          Invite people
-        </Link>
-        <Link to="/access/$" params={{ _splat: uid }} className="button quiet">
-          Explain access
-        </Link>
-      </div>
+      <Actions
+        of="tab"
+        actions={[
+          {
+            label: 'Grant a role',
+            missing: access.missing(uid, 'role_bindings.create'),
+            onPress: () => setDialog({ kind: 'add' }),
+          },
+        ]}
+        links={
+          <>
+            <Link
+              to="/folders/$"
+              params={{ _splat: uid }}
+              search={{ tab: 'invites' }}
+              className="button quiet"
+            >
+              Invite people
+            </Link>
+            <Link to="/access/$" params={{ _splat: uid }} className="button quiet">
+              Explain access
+            </Link>
+          </>
+        }
+      />
       <FilterBar>
         <TextFilter label="Search" name="query" placeholder="Name or email address" />
         <SelectFilter
@@ -85,7 +97,7 @@ export function People({ uid, name }: FolderTabProps) {
             id: 'actions',
             title: 'Actions',
             cell: (member) => (
-              <Actions
+              <MemberActions
                 member={member}
                 missing={{
                   change: access.missing(uid, 'role_bindings.update'),
@@ -150,27 +162,31 @@ function RoleLink({ role }: { readonly role: Member['role'] | undefined }) {
   )
 }
 
-interface ActionsProps {
+interface MemberActionsProps {
   readonly member: Member
   readonly missing: { readonly change: string | undefined; readonly remove: string | undefined }
   readonly onOpen: (action: 'change' | 'remove', binding: string) => void
 }
 
 /** A role is changed where it is granted. */
-function Actions({ member, missing, onOpen }: ActionsProps) {
+function MemberActions({ member, missing, onOpen }: MemberActionsProps) {
   const binding = member.sources.find(({ kind }) => kind === 'KIND_DIRECT')?.roleBinding
   if (binding === undefined) return <span className="hint">not granted here</span>
   const object = `the role ${member.role?.name} of ${memberName(member)}`
-  if (missing.change !== undefined && missing.remove !== undefined)
-    return <span className="hint">{missing.change}</span>
   return (
     <span className="row-actions">
-      {missing.change === undefined && (
-        <RowAction label="Change" object={object} onPress={() => onOpen('change', binding)} />
-      )}
-      {missing.remove === undefined && (
-        <RowAction label="Revoke" object={object} onPress={() => onOpen('remove', binding)} />
-      )}
+      <RowAction
+        label="Change"
+        object={object}
+        missing={missing.change}
+        onPress={() => onOpen('change', binding)}
+      />
+      <RowAction
+        label="Revoke"
+        object={object}
+        missing={missing.remove}
+        onPress={() => onOpen('remove', binding)}
+      />
     </span>
   )
 }

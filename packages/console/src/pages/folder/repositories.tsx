@@ -11,6 +11,7 @@ import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../componen
 import { PageList } from '../../components/page-list.tsx'
 import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Bytes, formatNumber } from '../../components/quantity.tsx'
+import { NotPermitted } from '../../components/reasons.tsx'
 import { Time } from '../../components/time.tsx'
 import { RepoFindings } from '../contents/findings-cells.tsx'
 import { CreateRepoDialog } from '../repo/repo-dialogs.tsx'
@@ -87,8 +88,19 @@ const sortNames: Readonly<Record<string, string>> = {
   created_at: 'created',
 }
 
-const count = (value: string | undefined) =>
-  value === undefined ? <span className="muted">no permission</span> : formatNumber(value)
+interface TotalProps {
+  /** uid. */
+  readonly repo: string
+  /** The title of the column. */
+  readonly what: string
+  readonly capability: 'tag.list' | 'manifest.list'
+}
+
+/** In the place of a total that the server leaves out. */
+function NoTotal({ repo, what, capability }: TotalProps) {
+  const missing = useAccess().missing(repo, capability)
+  return missing === undefined ? null : <NotPermitted what={what} missing={missing} />
+}
 
 const columnsOf = (folder: string): readonly PlainColumn<ListedRepo>[] => [
   {
@@ -108,10 +120,23 @@ const columnsOf = (folder: string): readonly PlainColumn<ListedRepo>[] => [
     id: 'size',
     title: 'Size',
     sortKey: 'stored_bytes',
-    cell: ({ repo: { storedBytes } }) =>
-      storedBytes === undefined ? count(undefined) : <Bytes value={storedBytes} />,
+    cell: ({ repo: { uid, storedBytes } }) =>
+      storedBytes === undefined ? (
+        <NoTotal repo={uid} what="Size" capability="manifest.list" />
+      ) : (
+        <Bytes value={storedBytes} />
+      ),
   },
-  { id: 'tags', title: 'Tags', cell: ({ repo: { tagCount } }) => count(tagCount) },
+  {
+    id: 'tags',
+    title: 'Tags',
+    cell: ({ repo: { uid, tagCount } }) =>
+      tagCount === undefined ? (
+        <NoTotal repo={uid} what="Tags" capability="tag.list" />
+      ) : (
+        formatNumber(tagCount)
+      ),
+  },
   {
     id: 'vulnerabilities',
     title: 'Vulnerabilities',
@@ -121,8 +146,12 @@ const columnsOf = (folder: string): readonly PlainColumn<ListedRepo>[] => [
     id: 'pushed',
     title: 'Last push',
     sortKey: 'last_push_time',
-    cell: ({ repo: { lastPushTime, manifestCount } }) =>
-      manifestCount === undefined ? count(undefined) : <Time value={lastPushTime} isRelative />,
+    cell: ({ repo: { uid, lastPushTime, manifestCount } }) =>
+      manifestCount === undefined ? (
+        <NoTotal repo={uid} what="Last push" capability="manifest.list" />
+      ) : (
+        <Time value={lastPushTime} isRelative />
+      ),
   },
   {
     id: 'visibility',

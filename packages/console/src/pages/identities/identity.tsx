@@ -1,13 +1,14 @@
 import type { Identity } from '@berth/client'
 import { identityKind, lastUse } from '@berth/workloads/identity-kinds.ts'
 import { describeTrust } from '@berth/workloads/trust.ts'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import { identityQuery } from '../../api/queries/iam/identities.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
+import { AboutLinks } from '../../components/about-links.tsx'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -64,6 +65,7 @@ function IdentityDetails({ identity }: { readonly identity: Versioned<Identity> 
           delete: access.missing(uid, 'identity.delete'),
         }}
         onAction={setDialog}
+        links={<AboutLinks uid={uid} access={folder === '' ? undefined : { place: folder, identity: uid }} />}
       />
       {created !== undefined && (
         <p className="notice" role="status">
@@ -71,17 +73,6 @@ function IdentityDetails({ identity }: { readonly identity: Versioned<Identity> 
         </p>
       )}
       {description !== '' && <p className="description">{description}</p>}
-      <Id value={uid} label={`the uid of ${title}`} />
-      <nav className="page-actions note" aria-label={`More about ${title}`}>
-        {folder !== '' && (
-          <Link to="/access/$" params={{ _splat: folder }} search={{ identity: uid }}>
-            Access
-          </Link>
-        )}
-        <Link to="/audit" search={{ resource: uid, range: 'all' }}>
-          Audit log
-        </Link>
-      </nav>
       <Facts
         facts={[
           ['Kind', kindNames[kind]],
@@ -94,6 +85,7 @@ function IdentityDetails({ identity }: { readonly identity: Versioned<Identity> 
           ],
           ['Created', <Time key="created" value={createTime} />],
           ['Updated', <Time key="updated" value={updateTime} />],
+          ['Uid', <Id key="uid" value={uid} label={`the uid of ${title}`} />],
         ]}
       />
       <PageTabs label={`Details of ${title}`} tabs={tabsOf(identity)} />

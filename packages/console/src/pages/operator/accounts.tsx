@@ -117,12 +117,14 @@ function User({ account }: { readonly account: OperatorAccount }) {
   const { uid, name, email, suspended, operator } = account
   return (
     <>
-      <Link to="/identities/$" params={{ _splat: uid }} search={{}}>
-        {name || email || uid}
-      </Link>{' '}
-      {uid === session.identity && '(you) '}
-      {operator && <Badge title="Has a role on the platform">operator</Badge>}{' '}
-      {suspended && <Badge tone="bad">suspended</Badge>}
+      <span className="named">
+        <Link to="/identities/$" params={{ _splat: uid }} search={{}}>
+          {name || email || uid}
+        </Link>
+        {uid === session.identity && '(you)'}
+        {operator && <Badge title="Has a role on the platform">operator</Badge>}
+        {suspended && <Badge tone="bad">suspended</Badge>}
+      </span>
       <span className="second">{email || uid}</span>
     </>
   )
@@ -167,7 +169,6 @@ function Actions({ account, missing, onChange }: ActionsProps) {
     ['reset', 'Reset password'],
     ...(isOwn ? [] : ofOthers),
   ]
-  if (missing !== undefined) return <span className="hint">{missing}</span>
   return (
     <span className="action">
       {changes.map(([change, label]) => (
@@ -175,6 +176,7 @@ function Actions({ account, missing, onChange }: ActionsProps) {
           key={change}
           label={label}
           object={`the account of ${name || email}`}
+          missing={missing}
           onPress={() => onChange(change)}
         />
       ))}

@@ -24,7 +24,7 @@ export function Check() {
   const wrong = data?.results.filter(({ outcome }) => outcome !== 'CHECK_OUTCOME_OK').length ?? 0
   return (
     <>
-      <p className="note">
+      <p>
         Checks the configuration, database, blob store, keys, clock, disk and addresses of the node that
         responds. Secrets are not shown.
       </p>
@@ -44,7 +44,7 @@ export function Check() {
               : `${plural(wrong, 'check needs', 'checks need')} attention`}{' '}
             on {data.nodeName}, <Time value={data.checkTime} />.
           </p>
-          <ul className="plain-list">
+          <ul className="checks">
             {data.results.map((result) => (
               <Result key={`${result.name} ${result.message}`} result={result} />
             ))}

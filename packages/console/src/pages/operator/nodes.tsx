@@ -19,7 +19,7 @@ export function Nodes() {
   return (
     <>
       {versions.size > 1 && (
-        <p className="notice" role="status">
+        <p className="caution" role="status">
           Nodes have different versions. Complete the upgrade within a day.
         </p>
       )}
@@ -58,8 +58,10 @@ export function Nodes() {
 
 function Name({ node: { name, online, current } }: { readonly node: ServerNode }) {
   return (
-    <>
-      {name} {current && <Badge>this node</Badge>} {!online && <Badge tone="bad">offline</Badge>}
-    </>
+    <span className="named">
+      {name}
+      {current && <Badge>this node</Badge>}
+      {!online && <Badge tone="bad">offline</Badge>}
+    </span>
   )
 }

@@ -93,12 +93,12 @@ function listCommandOf({ q = '', suspended = '' }: AddressState): string {
 
 function Name({ organization: { uid, name, suspended } }: { readonly organization: OperatorOrganization }) {
   return (
-    <>
+    <span className="named">
       <Link to="/folders/$" params={{ _splat: uid }} search={{}}>
         {name}
-      </Link>{' '}
+      </Link>
       {suspended && <Badge tone="bad">suspended</Badge>}
-    </>
+    </span>
   )
 }
 
@@ -133,13 +133,13 @@ interface ActionsProps {
 }
 
 function Actions({ organization: { name, suspended }, missing, onOpen }: ActionsProps) {
-  if (missing !== undefined) return <span className="hint">{missing}</span>
   return (
     <span className="action">
-      <RowAction label="Limits" object={`of ${name}`} onPress={() => onOpen('limits')} />
+      <RowAction label="Limits" object={`of ${name}`} missing={missing} onPress={() => onOpen('limits')} />
       <RowAction
         label={suspended ? 'Activate' : 'Suspend'}
         object={`the organization ${name}`}
+        missing={missing}
         onPress={() => onOpen('status')}
       />
     </span>

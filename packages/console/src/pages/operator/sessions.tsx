@@ -89,12 +89,12 @@ export function Sessions() {
 
 function User({ session: { user, identityUid, current } }: { readonly session: OperatorSession }) {
   return (
-    <>
+    <span className="named">
       <Link to="/operator" search={{ tab: 'sessions', identity: identityUid }} title={identityUid}>
         {user || identityUid}
-      </Link>{' '}
+      </Link>
       {current && <Badge tone="good">this session</Badge>}
-    </>
+    </span>
   )
 }
 

@@ -1,7 +1,5 @@
-import type { ComponentType } from 'react'
-import { useAddressState } from '../../address-state.ts'
 import { lazyPart } from '../../components/lazy-part.tsx'
-import { Sections } from '../../components/sections.tsx'
+import { type Section, Sections } from '../../components/sections.tsx'
 import { Bindings } from './bindings.tsx'
 import '../../styles/pages/contents.css'
 
@@ -13,21 +11,19 @@ export interface PullPolicyProps {
   readonly isRepo: boolean
 }
 
-type Section = readonly [id: string, title: string, part: ComponentType<PullPolicyProps>]
-
-const PoliciesSection: Section = [
+const PoliciesSection: Section<PullPolicyProps> = [
   'policies',
   'Policies',
   lazyPart(async () => (await import('./policies.tsx')).Policies),
 ]
 
-const VerifiersSection: Section = [
+const VerifiersSection: Section<PullPolicyProps> = [
   'verifiers',
   'Verifiers',
   lazyPart(async () => (await import('./verifiers.tsx')).Verifiers),
 ]
 
-const sections: readonly Section[] = [
+const sections: readonly Section<PullPolicyProps>[] = [
   ['bindings', 'Applied', Bindings],
   PoliciesSection,
   ['overrides', 'Overrides', lazyPart(async () => (await import('./overrides.tsx')).Overrides)],
@@ -36,18 +32,10 @@ const sections: readonly Section[] = [
 ]
 
 /** What belongs to folders. */
-const ofFolders: ReadonlySet<Section> = new Set([PoliciesSection, VerifiersSection])
+const ofFolders: ReadonlySet<Section<PullPolicyProps>> = new Set([PoliciesSection, VerifiersSection])
 
 /** What decides whether images of a folder or repository may be pulled. Policies and verifiers belong to folders. */
 export function PullPolicies(props: PullPolicyProps) {
-  const [{ section }] = useAddressState()
   const shown = props.isRepo ? sections.filter((one) => !ofFolders.has(one)) : sections
-  const [current = '', , Part] = shown.find(([id]) => id === section) ?? shown[0] ?? []
-  if (Part === undefined) return null
-  return (
-    <>
-      <Sections label="Policies at pull" tab="pull-policies" sections={shown} current={current} />
-      <Part {...props} />
-    </>
-  )
+  return <Sections label="Policies at pull" tab="pull-policies" sections={shown} partProps={props} />
 }

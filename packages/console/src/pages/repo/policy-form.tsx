@@ -10,6 +10,7 @@ import { type PolicyRules, policyQuery, retentionPreviewQuery } from '../../api/
 import { Field, SwitchField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { plural } from '../../components/quantity.tsx'
+import { UnsavedChanges } from '../../components/unsaved-changes.tsx'
 import { useLate } from '../../use-late.ts'
 import { DURATION_HINT } from './duration.ts'
 import {
@@ -23,7 +24,7 @@ import {
 } from './policy-draft.ts'
 import { PolicyPreview, type PreviewCounts, previewCounts } from './policy-preview.tsx'
 
-/** Edits a policy, and shows meanwhile what it would delete. */
+/** Edits a policy, and shows meanwhile what it would delete. Save and Discard are in reach as long as there are changes. */
 
 const PAUSE_MS = 400
 const PATTERN_HINT = 'Separated by spaces. * stands for any characters, ? for one.'
@@ -52,8 +53,10 @@ export function PolicyForm({
   const counts = previewCounts(data)
   const hasProblems = Object.keys(problems).length > 0
   const change = (part: Partial<PolicyDraft>) => setDraft({ ...draft, ...part })
+  const form = useRef<HTMLDivElement>(null)
   return (
-    <>
+    // The focus is here once what had it is gone, with the changes.
+    <div ref={form} className="policy" tabIndex={-1}>
       <section className="page-form">
         <h2>Immutable tags</h2>
         <p className="muted">These tags can be created, but no user can move or delete them.</p>
@@ -88,16 +91,22 @@ export function PolicyForm({
           hint={`${DURATION_HINT}, at least 1h. Empty: untagged manifests are kept.`}
           problem={problems['untaggedAfter']}
         />
-        <div className="tab-actions">
-          <Button className="button" isDisabled={!isChanged || hasProblems} onPress={() => setSaving(true)}>
-            Save the policy
-          </Button>
-          <Button className="button quiet" isDisabled={!isChanged} onPress={() => setDraft(base.draft)}>
-            Discard the changes
-          </Button>
-        </div>
       </section>
       <PolicyPreview repo={repo} rules={settled} />
+      {isChanged && (
+        <UnsavedChanges
+          what="The policy"
+          action="Save the policy"
+          problem={hasProblems ? 'Correct the marked fields' : undefined}
+          onSave={() => setSaving(true)}
+          onDiscard={() => {
+            setDraft(base.draft)
+            form.current?.focus({ preventScroll: true })
+          }}
+        >
+          {changesText(settled, counts)}
+        </UnsavedChanges>
+      )}
       {isSaving && (
         <SavePolicyDialog
           repo={repo}
@@ -110,8 +119,15 @@ export function PolicyForm({
           onLoaded={(current) => setDraft(draftOf(current.value))}
         />
       )}
-    </>
+    </div>
   )
+}
+
+/** What changes would do, beside the button that saves them. */
+function changesText({ retention }: PolicyRules, counts: PreviewCounts | undefined): string {
+  if (retention.enabled !== true) return 'Nothing is deleted while retention is not enabled'
+  if (counts === undefined) return 'Finding out what they delete…'
+  return `${plural(counts.deletedTags, 'tag')} and ${plural(counts.deletedManifests, 'manifest')} would be deleted`
 }
 
 interface RulesProps {

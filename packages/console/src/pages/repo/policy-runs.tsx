@@ -1,32 +1,25 @@
 import type { RepoPolicy, RepoRetentionRun } from '@berth/client'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { isRunning, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
 import { type NamedRun, retentionRunsQuery } from '../../api/queries/runs.ts'
-import { ActionButton } from '../../components/action-button.tsx'
+import { Actions } from '../../components/actions.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { Command, quoted } from '../../components/copy.tsx'
+import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageList } from '../../components/page-list.tsx'
-import { Progress } from '../../components/progress.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { NoRuns, RunFilterBar, runColumns, runOptions, useRunFilter } from '../../components/runs.tsx'
 import { Time } from '../../components/time.tsx'
+import type { PolicyPartProps } from './policy.tsx'
 import { previewCounts } from './policy-preview.tsx'
 
 /** When retention ran, when it runs next, and a run on request. */
 
-interface RetentionRunsProps {
-  readonly repo: string
-  /** As the command line has it. */
-  readonly path: string
-  readonly policy: RepoPolicy
-}
-
-export function RetentionRuns({ repo, path, policy }: RetentionRunsProps) {
+export function RetentionRuns({ repo, path, policy: { value: policy } }: PolicyPartProps) {
   const queries = useQueryClient()
   const access = useAccess()
   const [isConfirming, setConfirming] = useState(false)
@@ -35,31 +28,22 @@ export function RetentionRuns({ repo, path, policy }: RetentionRunsProps) {
   const missing = ['repo.update', 'tag.delete', 'manifest.delete']
     .map((capability) => access.missing(repo, capability))
     .find((reason) => reason !== undefined)
-  // A run changes what the other lists show.
-  useEffect(() => {
-    if (running) return
-    for (const key of ['tags', 'retention-preview', 'untagged', 'retention-runs'])
-      void queries.invalidateQueries({ queryKey: [key, repo] })
-  }, [running, repo, queries])
-  if (retention?.enabled !== true && lastRun === undefined) return null
-  const disabled = retention?.enabled === true ? undefined : 'Retention is not enabled'
+  const impossible =
+    retention?.enabled !== true ? 'Retention is not enabled' : running ? 'Retention is running' : undefined
   return (
     <section>
       <h2>Runs</h2>
-      {running ? (
-        <Progress
-          label="Retention is running"
-          done={lastRun?.endTime === undefined ? (lastRun?.deletedTags ?? 0) : undefined}
-          unit="tags deleted"
-        />
-      ) : (
-        <ActionButton
-          label="Run retention now"
-          isQuiet
-          missing={missing ?? disabled}
-          onPress={() => setConfirming(true)}
-        />
-      )}
+      <Actions
+        of="tab"
+        actions={[
+          {
+            label: 'Run retention now',
+            isQuiet: true,
+            missing: missing ?? impossible,
+            onPress: () => setConfirming(true),
+          },
+        ]}
+      />
       <Facts
         facts={[
           [
@@ -89,7 +73,7 @@ export function RetentionRuns({ repo, path, policy }: RetentionRunsProps) {
   )
 }
 
-function RunList({ repo, path }: Pick<RetentionRunsProps, 'repo' | 'path'>) {
+function RunList({ repo, path }: Pick<PolicyPartProps, 'repo' | 'path'>) {
   const filter = useRunFilter()
   return (
     <>
@@ -103,10 +87,7 @@ function RunList({ repo, path }: Pick<RetentionRunsProps, 'repo' | 'path'>) {
         empty={<NoRuns filter={filter} text="No run is recorded yet." />}
       />
       <p className="muted">Scheduled runs that delete nothing are not recorded.</p>
-      <Command
-        text={`berth images policy runs ${quoted(path)}${runOptions(filter)}`}
-        label="the command that lists the runs"
-      />
+      <Equivalent command={`berth images policy runs ${quoted(path)}${runOptions(filter)}`} />
     </>
   )
 }
@@ -125,7 +106,9 @@ function RunResult({ run }: { readonly run: NonNullable<RepoPolicy['lastRun']> }
   return run.endTime === undefined ? `${counts} so far` : counts
 }
 
-interface RunDialogProps extends Omit<RetentionRunsProps, 'path'> {
+interface RunDialogProps {
+  readonly repo: string
+  readonly policy: RepoPolicy
   readonly onClose: () => void
   readonly submit: () => Promise<unknown>
 }

@@ -3,43 +3,62 @@ import { useQuery } from '@tanstack/react-query'
 import { useAccess } from '../../api/access.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { policyQuery } from '../../api/queries/registry/policies.ts'
-import { messageOf } from '../../api/query-client.ts'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { lazyPart } from '../../components/lazy-part.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
+import { type Section, Sections } from '../../components/sections.tsx'
 import { formatDuration } from './duration.ts'
 import { ruleText } from './policy-draft.ts'
 import { PolicyForm } from './policy-form.tsx'
 import { PolicyPreview } from './policy-preview.tsx'
-import { RetentionRuns } from './policy-runs.tsx'
 import type { RepoTabProps } from './repo.tsx'
-import { Untagged } from './untagged.tsx'
+import { RunningRetention } from './running-retention.tsx'
 
 /** The policy of a repository: which tags are immutable, and which are deleted automatically. */
 export function Policy({ repo, path }: RepoTabProps) {
   const { uid } = repo.value
-  const { data, error } = useQuery(policyQuery(uid))
-  const missing = useAccess().missing(uid, 'repo_policies.update')
-  if (data === undefined)
-    return error === null ? (
-      <p className="muted" role="status">
-        Loading the policy…
-      </p>
-    ) : (
-      <p className="alert" role="alert">
-        {messageOf(error)}
-      </p>
-    )
+  const policy = useQuery(policyQuery(uid))
+  const { data } = policy
+  if (data === undefined) return <NotLoaded what="the policy" query={policy} />
   return (
-    <div className="parts">
+    <>
+      <RunningRetention repo={uid} policy={data.value} />
+      <Sections
+        label="Policy of the repository"
+        tab="policy"
+        sections={sections}
+        partProps={{ repo: uid, path, policy: data }}
+      />
+    </>
+  )
+}
+
+export interface PolicyPartProps {
+  /** uid. */
+  readonly repo: string
+  /** As the command line has it. */
+  readonly path: string
+  readonly policy: Versioned<RepoPolicy>
+}
+
+const sections: readonly Section<PolicyPartProps>[] = [
+  ['rules', 'Rules', Rules],
+  ['runs', 'Runs', lazyPart(async () => (await import('./policy-runs.tsx')).RetentionRuns)],
+  ['untagged', 'Untagged manifests', lazyPart(async () => (await import('./untagged.tsx')).Untagged)],
+]
+
+function Rules({ repo, path, policy }: PolicyPartProps) {
+  const missing = useAccess().missing(repo, 'repo_policies.update')
+  return (
+    <>
       {missing === undefined ? (
-        <PolicyForm repo={uid} policy={data} />
+        <PolicyForm repo={repo} policy={policy} />
       ) : (
-        <ReadOnlyPolicy repo={uid} policy={data} missing={missing} />
+        <ReadOnlyPolicy repo={repo} policy={policy} missing={missing} />
       )}
-      <RetentionRuns repo={uid} path={path} policy={data.value} />
-      <Untagged repo={uid} path={path} />
       <Equivalent command={`berth images policy describe ${quoted(path)}`} />
-    </div>
+    </>
   )
 }
 

@@ -1,12 +1,13 @@
 import type { Repo } from '@berth/client'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import type { AddressState } from '../../address-query.ts'
 import { useAccess } from '../../api/access.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { visibilityQuery } from '../../api/queries/registry/policies.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { everyTag, tagsQuery } from '../../api/queries/registry/tags.ts'
+import { AboutLinks } from '../../components/about-links.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
@@ -65,12 +66,7 @@ function Repository({ repo }: { readonly repo: Versioned<Repo> }) {
           <Visibility uid={uid} />
         </div>
         <div className="page-actions">
-          <Link to="/access/$" params={{ _splat: uid }} search={{}} className="button quiet">
-            Access
-          </Link>
-          <Link to="/audit" search={{ resource: uid, range: 'all' }} className="button quiet">
-            Audit log
-          </Link>
+          <AboutLinks uid={uid} access={{ place: uid }} />
         </div>
       </div>
       {description !== '' && <p className="description">{description}</p>}

@@ -14,6 +14,7 @@ import { lazyPart } from '../../components/lazy-part.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Bytes, plural } from '../../components/quantity.tsx'
+import { NotPermitted } from '../../components/reasons.tsx'
 import { Time } from '../../components/time.tsx'
 import { TagFindings } from '../contents/findings-cells.tsx'
 import { DeleteTagsDialog } from './delete-tags.tsx'
@@ -170,7 +171,11 @@ function columnsOf(repo: string, missing: string | undefined): readonly PlainCol
       title: 'Content',
       cell: (details) => (
         <>
-          {targetText(details, missing)}
+          {missing !== undefined && details.target === 'TAG_TARGET_UNSPECIFIED' ? (
+            <NotPermitted what="Content" missing={missing} />
+          ) : (
+            targetText(details)
+          )}
           {details.platforms.length > 0 && <span className="second">{details.platforms.join(', ')}</span>}
         </>
       ),

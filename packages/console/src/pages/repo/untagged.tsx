@@ -1,17 +1,17 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Button } from 'react-aria-components'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { type UntaggedPage, untaggedQuery } from '../../api/queries/registry/policies.ts'
 import { ActionButton } from '../../components/action-button.tsx'
-import { Command, quoted } from '../../components/copy.tsx'
+import { Command, Equivalent, quoted } from '../../components/copy.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { formatBytes, plural } from '../../components/quantity.tsx'
 import { formatDuration } from './duration.ts'
+import type { PolicyPartProps } from './policy.tsx'
 import { verdictColumns, verdictKey } from './policy-preview.tsx'
 
 /** Untagged manifests: what a deletion on request would delete, and the deletion. */
@@ -24,32 +24,7 @@ const ages = [
   { id: `${30 * DAY_S}s`, name: '30 days' },
 ] as const
 
-interface UntaggedProps {
-  readonly repo: string
-  readonly path: string
-}
-
-export function Untagged({ repo, path }: UntaggedProps) {
-  const [isShown, setShown] = useState(false)
-  return (
-    <section>
-      <h2>Untagged manifests</h2>
-      <p className="muted">
-        Manifests without a tag stay until retention or someone deletes them. What an index or a subject needs
-        is kept.
-      </p>
-      {isShown ? (
-        <UntaggedList repo={repo} path={path} />
-      ) : (
-        <Button className="button quiet" onPress={() => setShown(true)}>
-          Show what can be deleted
-        </Button>
-      )}
-    </section>
-  )
-}
-
-function UntaggedList({ repo, path }: UntaggedProps) {
+export function Untagged({ repo, path }: PolicyPartProps) {
   const access = useAccess()
   const [age, setAge] = useState<string>(ages[1].id)
   const [isDeleting, setDeleting] = useState(false)
@@ -64,7 +39,12 @@ function UntaggedList({ repo, path }: UntaggedProps) {
   const counts = data?.pages[0] as UntaggedPage | undefined
   const canDelete = counts !== undefined && counts.deletedManifests > 0
   return (
-    <>
+    <section>
+      <h2>Untagged manifests</h2>
+      <p className="muted">
+        Manifests without a tag stay until retention or someone deletes them. What an index or a subject needs
+        is kept.
+      </p>
       {canDelete && (
         <div className="tab-actions spaced">
           <ActionButton
@@ -93,7 +73,7 @@ function UntaggedList({ repo, path }: UntaggedProps) {
         columns={verdictColumns(repo)}
         empty={<p>There is nothing to delete.</p>}
       />
-      <Command text={`${commandOf(path, age)} --dry-run`} label="the command" />
+      <Equivalent command={`${commandOf(path, age)} --dry-run`} />
       {isDeleting && counts !== undefined && (
         <DeleteUntaggedDialog
           repo={repo}
@@ -103,14 +83,14 @@ function UntaggedList({ repo, path }: UntaggedProps) {
           onClose={() => setDeleting(false)}
         />
       )}
-    </>
+    </section>
   )
 }
 
 const commandOf = (path: string, age: string) =>
   `berth images repos delete-untagged ${quoted(path)} --older-than ${formatDuration(age)}`
 
-interface DeleteUntaggedDialogProps extends UntaggedProps {
+interface DeleteUntaggedDialogProps extends Pick<PolicyPartProps, 'repo' | 'path'> {
   readonly age: string
   readonly counts: UntaggedPage
   readonly onClose: () => void
@@ -149,7 +129,13 @@ function DeleteUntaggedDialog({ repo, path, age, counts, onClose }: DeleteUntagg
             deletes the blobs that no repository needs.
           </p>
           {done !== undefined && (
-            <Progress label="Deleted" done={done} total={counts.deletedManifests} unit="manifests" />
+            <>
+              <Progress label="Deleted" done={done} total={counts.deletedManifests} unit="manifests" />
+              <p className="muted">
+                If you close this dialog, the deletion continues while the console is open in this browser
+                tab.
+              </p>
+            </>
           )}
           <Command text={`${commandOf(path, age)} --yes`} label="the command" />
         </div>

@@ -13,6 +13,7 @@ import { Command, quoted } from '../../components/copy.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
 import { plural } from '../../components/quantity.tsx'
+import { Reasons } from '../../components/reasons.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 
 /** Who can pull. Roles are granted in folders, so a folder is public or private with everything in it. */
@@ -47,27 +48,29 @@ export function VisibilitySettings({ repo, path }: VisibilitySettingsProps) {
         </span>
       </p>
       {data.bindings.length > 0 && (
-        <ul className="bindings">
-          {data.bindings.map((binding) => (
-            <li key={`${binding.group} ${binding.roleName}`}>
-              Everyone has the role {binding.roleName} in{' '}
-              <Link to="/folders/$" params={{ _splat: binding.group }}>
-                {binding.groupName}
-              </Link>
-              .{' '}
-              <RowAction
-                label="Remove it"
-                object={`: the role ${binding.roleName} of everyone in ${binding.groupName}`}
-                missing={
-                  binding.uid === ''
-                    ? access.missing(binding.group, 'role_bindings.list')
-                    : access.missing(binding.group, 'role_bindings.delete')
-                }
-                onPress={() => setDialog(binding)}
-              />
-            </li>
-          ))}
-        </ul>
+        <Reasons>
+          <ul className="bindings">
+            {data.bindings.map((binding) => (
+              <li key={`${binding.group} ${binding.roleName}`}>
+                Everyone has the role {binding.roleName} in{' '}
+                <Link to="/folders/$" params={{ _splat: binding.group }}>
+                  {binding.groupName}
+                </Link>
+                .{' '}
+                <RowAction
+                  label="Remove it"
+                  object={`: the role ${binding.roleName} of everyone in ${binding.groupName}`}
+                  missing={
+                    binding.uid === ''
+                      ? access.missing(binding.group, 'role_bindings.list')
+                      : access.missing(binding.group, 'role_bindings.delete')
+                  }
+                  onPress={() => setDialog(binding)}
+                />
+              </li>
+            ))}
+          </ul>
+        </Reasons>
       )}
       {!data.public && (
         <div className="section-actions">

@@ -14,7 +14,7 @@ import { formatNumber } from '../../../components/quantity.tsx'
 import { RowAction } from '../../../components/row-action.tsx'
 import { Time } from '../../../components/time.tsx'
 import { AddFeedDialog, invalidateFeed } from '../../advisory-feeds/feed-dialogs.tsx'
-import { DEFAULT_INTERVAL, FeedState, intervalText } from '../../advisory-feeds/feed-texts.tsx'
+import { DEFAULT_INTERVAL, FeedState, intervalText, NextRun } from '../../advisory-feeds/feed-texts.tsx'
 import type { FolderTabProps } from '../folder.tsx'
 
 /** The feeds of a folder and of all folders in it. */
@@ -78,7 +78,7 @@ export function Feeds({ uid, name }: FolderTabProps) {
           {
             id: 'next',
             title: 'Next run',
-            cell: (feed) => <Time value={feed.nextAttemptTime} absent="paused" isRelative />,
+            cell: (feed) => <NextRun feed={feed} />,
           },
           {
             id: 'documents',

@@ -8,6 +8,7 @@ import { usePath } from '../../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../../components/copy.tsx'
 import { FileDrop } from '../../../components/drop-zone.tsx'
 import { SelectField } from '../../../components/field.tsx'
+import { LeaveGuard, type LeaveQuestion } from '../../../components/leave-guard.tsx'
 import { NoPermission } from '../../../components/no-permission.tsx'
 import { Progress } from '../../../components/progress.tsx'
 import { formatBytes, plural } from '../../../components/quantity.tsx'
@@ -18,6 +19,14 @@ import { createImportRun, type ImportRun, type RunProgress } from './import-run/
 
 const ANY = 'any'
 const accepted = ['.json', '.yaml', '.yml', '.zip', '.tar', '.tgz', '.gz']
+
+/** An import ends with the page. */
+const question: LeaveQuestion = {
+  title: 'Stop the import?',
+  text: 'The import stops if you leave. Documents that were imported stay.',
+  action: 'Stop the import',
+  cancel: 'Continue the import',
+}
 
 interface Work {
   readonly run: ImportRun
@@ -75,6 +84,7 @@ export function Import({ uid, name }: FolderTabProps) {
           <p className="muted">
             {plural(files.length, 'file')}, {formatBytes(files.reduce((sum, { size }) => sum + size, 0))}
           </p>
+          {work.state === 'running' && work.kind === 'import' && <LeaveGuard question={question} />}
           {work.state === 'running' && (
             <Progress
               label={work.kind === 'check' ? 'Checking' : 'Importing'}
