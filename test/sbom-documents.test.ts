@@ -89,7 +89,7 @@ test('relations are between packages of the document, or the image', () => {
     }
   }
   assert.deepEqual(
-    ['SPDX 2 contains', 'SPDX 2 depends on', 'SPDX 3 contains', 'CycloneDX 1 depends on'].filter(
+    ['SPDX 2 contains', 'SPDX 2 dependsOn', 'SPDX 3 contains', 'CycloneDX 1 dependsOn'].filter(
       (key) => (counts.get(key) ?? 0) === 0,
     ),
     [],
@@ -156,11 +156,11 @@ test('SPDX of both versions states the same relations', () => {
   const expected = [
     ['', 'contains', 'a'],
     ['', 'contains', 'b'],
-    ['a', 'depends on', 'b'],
-    ['b', 'depends on', 'c'],
-    ['c', 'depends on', 'd'],
-    ['b', 'generated from', 'c'],
-    ['c', 'generated from', 'd'],
+    ['a', 'dependsOn', 'b'],
+    ['b', 'dependsOn', 'c'],
+    ['c', 'dependsOn', 'd'],
+    ['b', 'generatedFrom', 'c'],
+    ['c', 'generatedFrom', 'd'],
   ].map(([from = '', kind, to = '']) => ({ kind, from: from && purlOf(from), to: purlOf(to) }))
   for (const document of [second, third])
     assert.deepEqual(readSbom(Buffer.from(JSON.stringify(document))).relations, expected)

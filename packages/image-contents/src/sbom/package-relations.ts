@@ -13,13 +13,13 @@ const spdxNames: ReadonlyMap<string, readonly [RelationKind, isReversed: boolean
   ['CONTAINS', ['contains', false]],
   ['contains', ['contains', false]],
   ['CONTAINED_BY', ['contains', true]],
-  ['DEPENDS_ON', ['depends on', false]],
-  ['dependsOn', ['depends on', false]],
-  ['DEPENDENCY_OF', ['depends on', true]],
-  ['RUNTIME_DEPENDENCY_OF', ['depends on', true]],
-  ['GENERATED_FROM', ['generated from', false]],
-  ['GENERATES', ['generated from', true]],
-  ['generates', ['generated from', true]],
+  ['DEPENDS_ON', ['dependsOn', false]],
+  ['dependsOn', ['dependsOn', false]],
+  ['DEPENDENCY_OF', ['dependsOn', true]],
+  ['RUNTIME_DEPENDENCY_OF', ['dependsOn', true]],
+  ['GENERATED_FROM', ['generatedFrom', false]],
+  ['GENERATES', ['generatedFrom', true]],
+  ['generates', ['generatedFrom', true]],
 ])
 
 /** Returns undefined for a type of relation that is not about what an image consists of. */

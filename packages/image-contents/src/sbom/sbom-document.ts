@@ -37,7 +37,7 @@ export interface PackageRelation {
   readonly to: string
 }
 
-export type RelationKind = 'contains' | 'depends on' | 'generated from'
+export type RelationKind = 'contains' | 'dependsOn' | 'generatedFrom'
 
 /** How many elements the document has, whether they are packages of the image or not. */
 export interface SbomElements {

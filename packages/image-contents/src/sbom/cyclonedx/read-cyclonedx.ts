@@ -68,7 +68,7 @@ function* elementRelations(root: JsonObject, components: readonly JsonObject[]):
   const { sbomRelationshipsMax: max } = documentLimits
   for (const dependency of looseObjectsIn(root, 'dependencies', max))
     for (const to of looseTextsIn(dependency, 'dependsOn', max))
-      yield { kind: 'depends on', from: rawText(dependency, 'ref'), to }
+      yield { kind: 'dependsOn', from: rawText(dependency, 'ref'), to }
 }
 
 /** Returns the components at every depth, each before those that it contains. */

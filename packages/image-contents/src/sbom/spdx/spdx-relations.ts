@@ -54,7 +54,7 @@ export function readSpdxRelations(root: JsonObject): SpdxRelations {
       append(evidence, from, to)
     const relation = spdxRelation(type, from, to)
     if (relation === undefined) continue
-    if (relation.kind === 'generated from') {
+    if (relation.kind === 'generatedFrom') {
       built.add(relation.to)
       append(sources, relation.from, relation.to)
     } else {

@@ -39,8 +39,8 @@ function statedFields({ name, tools, authors, createdMs }: SbomOutline) {
 
 const edgeTypes: Record<RelationKind, ComponentGraph_Edge_Type> = {
   contains: ComponentGraph_Edge_Type.CONTAINS,
-  'depends on': ComponentGraph_Edge_Type.DEPENDS_ON,
-  'generated from': ComponentGraph_Edge_Type.GENERATED_FROM,
+  dependsOn: ComponentGraph_Edge_Type.DEPENDS_ON,
+  generatedFrom: ComponentGraph_Edge_Type.GENERATED_FROM,
 }
 
 /** Each package is one node, and the image is one if the SBOM relates it to packages. */
