@@ -145,7 +145,7 @@ async function documentsOf(model: ImageModel): Promise<Document[]> {
         kind: 'image',
         source: 'layers',
         format: '',
-        outline: undefined,
+        metadata: undefined,
         documents: [],
         statements: [],
         reports: [],

@@ -1,4 +1,5 @@
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import type { AddressState } from '../address-query.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
@@ -31,7 +32,14 @@ const leavesPlace: ShouldBlockFn = ({ current, next }) => placeOf(current) !== p
 
 /** While it is rendered, it asks before the user leaves the page, its tab or section. Before the window is closed, the browser asks. */
 export function LeaveGuard({ question }: { readonly question: LeaveQuestion }) {
-  const { status, proceed, reset } = useBlocker({ shouldBlockFn: leavesPlace, withResolver: true })
+  const blocker = useBlocker({ shouldBlockFn: leavesPlace, withResolver: true })
+  const { status, proceed, reset } = blocker
+  const latest = useRef(blocker)
+  useEffect(() => {
+    latest.current = blocker
+  })
+  // What is guarded may end while the question is open. Then nothing is lost, and the user goes where they wanted to.
+  useEffect(() => () => latest.current.proceed?.(), [])
   if (status !== 'blocked') return null
   return <LeaveDialog question={question} onStay={reset} onLeave={proceed} />
 }

@@ -47,7 +47,11 @@ function CopyNotice({ run, onShow }: { readonly run: CopyRun; readonly onShow: (
         {outcome === undefined ? `Copying ${countText(count)} to ` : `${copiedText(outcome)} to `}
         <bdi>{target}</bdi>.
       </span>{' '}
-      {outcome === undefined && <span>{formatNumber(done)} are done. </span>}
+      {outcome === undefined && (
+        <span>
+          {formatNumber(done)} of {formatNumber(count)} done.{' '}
+        </span>
+      )}
       <Button className="link" onPress={onShow}>
         {outcome === undefined ? 'Show the progress' : 'Show the result'}
       </Button>{' '}

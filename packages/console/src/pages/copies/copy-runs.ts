@@ -53,13 +53,16 @@ export function startCopy(request: CopyRequest): {
     signal: stopper.signal,
     onProgress: (done) => update(id, { done }),
   }).then((outcome) => {
-    stoppers.delete(id)
-    if (stoppers.size === 0) removeEventListener('beforeunload', askBeforeUnload)
     update(id, { outcome })
     for (const key of ['tags', 'manifests', 'repo-summary'])
       void queryClient.invalidateQueries({ queryKey: [key, repo] })
     return outcome
   })
+  const cleanUp = () => {
+    stoppers.delete(id)
+    if (stoppers.size === 0) removeEventListener('beforeunload', askBeforeUnload)
+  }
+  ended.then(cleanUp, cleanUp)
   return { id, ended }
 }
 

@@ -49,8 +49,9 @@ export function PolicyForm({
   }, [policy, base.etag, isChanged, isSaving])
   const { rules, problems } = readDraft(draft)
   const settled = useLate(rules, PAUSE_MS, JSON.stringify(rules))
-  const { data } = useInfiniteQuery(retentionPreviewQuery(repo, settled, true))
-  const counts = previewCounts(data)
+  const preview = useInfiniteQuery(retentionPreviewQuery(repo, settled, true))
+  const isCurrent = !preview.isPlaceholderData && JSON.stringify(settled) === JSON.stringify(rules)
+  const counts = isCurrent ? previewCounts(preview.data) : undefined
   const hasProblems = Object.keys(problems).length > 0
   const change = (part: Partial<PolicyDraft>) => setDraft({ ...draft, ...part })
   const form = useRef<HTMLDivElement>(null)
@@ -104,7 +105,7 @@ export function PolicyForm({
             form.current?.focus({ preventScroll: true })
           }}
         >
-          {changesText(settled, counts)}
+          {changesText(rules, counts, isCurrent && preview.isError)}
         </UnsavedChanges>
       )}
       {isSaving && (
@@ -123,10 +124,15 @@ export function PolicyForm({
   )
 }
 
-/** What changes would do, beside the button that saves them. */
-function changesText({ retention }: PolicyRules, counts: PreviewCounts | undefined): string {
+/** What the changed policy would do, beside the button that saves it. */
+function changesText(
+  { retention }: PolicyRules,
+  counts: PreviewCounts | undefined,
+  isPreviewFailed: boolean,
+): string {
   if (retention.enabled !== true) return 'Nothing is deleted while retention is not enabled'
-  if (counts === undefined) return 'Finding out what they delete…'
+  if (isPreviewFailed) return 'The preview of what would be deleted failed'
+  if (counts === undefined) return 'Calculating what would be deleted…'
   return `${plural(counts.deletedTags, 'tag')} and ${plural(counts.deletedManifests, 'manifest')} would be deleted`
 }
 

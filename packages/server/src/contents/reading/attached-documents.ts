@@ -6,8 +6,9 @@ import {
   isAboutIndexes,
 } from '@berth/image-contents/attestations/classify-artifact.ts'
 import { type Attestation, readAttestation } from '@berth/image-contents/attestations/read-attestation.ts'
-import type { ContentsProblem, ImageContents } from '@berth/image-contents/contents.ts'
+import type { ContentsProblem } from '@berth/image-contents/contents.ts'
 import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
+import type { SbomDocument } from '@berth/image-contents/sbom/sbom-document.ts'
 import { limits } from '../../config/limits.ts'
 import { countOf, isReport, type ReadReport, readReport } from './attached-report.ts'
 import { formatName, parseManifest, reasonOf } from './manifest-parts.ts'
@@ -16,9 +17,7 @@ import {
   type FoundDocument,
   type FoundReport,
   manifestStream,
-  outlineOf,
   type ReadImageRequest,
-  type SbomOutline,
 } from './reading.ts'
 
 /** Reads the documents that are attached to an image: SBOMs, VEX and reports, plain or as attestations; of those of its indexes, VEX only. */
@@ -27,9 +26,7 @@ export type Open = (name: string) => AsyncIterable<Uint8Array>
 
 export interface AttachedDocuments {
   /** The first SBOM that could be read; SBOMs that are attached by themselves are before attestations. */
-  readonly sbom:
-    | { readonly format: string; readonly contents: ImageContents; readonly outline: SbomOutline }
-    | undefined
+  readonly sbom: { readonly format: string; readonly document: SbomDocument } | undefined
   readonly documents: readonly FoundDocument[]
   readonly vex: readonly VexDocument[]
   readonly reports: readonly FoundReport[]
@@ -64,7 +61,7 @@ export async function readAttachedDocuments(
       if (found === undefined) continue
       // An index contains several images: a list of packages, or a report, is about one of them.
       if (subject !== request.digest && found.vex === undefined) continue
-      const { kind, sbom: read, predicate = new Uint8Array(), vex: bytes } = found
+      const { kind, document, predicate = new Uint8Array(), vex: bytes } = found
       const report = found.report && readReportOf(found, found.report)
       const format = found.format || (report?.format ?? '')
       if (bytes !== undefined) vex.push({ blob: digest, bytes, subject })
@@ -78,7 +75,7 @@ export async function readAttachedDocuments(
         path: '',
         content: isStored ? predicate : new Uint8Array(),
       })
-      if (read !== undefined) sbom ??= { format, ...read }
+      if (document !== undefined) sbom ??= { format, document }
       if (report === undefined) continue
       if ('problem' in report)
         problems.push({ path: '', reason: `the attached document ${digest} ${report.problem}` })
@@ -158,7 +155,7 @@ async function listCandidates(
 interface ReadDocument {
   readonly kind: FoundDocument['kind']
   readonly format: string
-  readonly sbom?: Omit<NonNullable<AttachedDocuments['sbom']>, 'format'>
+  readonly document?: SbomDocument
   /** The document that an attestation contains. */
   readonly predicate?: Uint8Array
   readonly vex?: Uint8Array
@@ -206,14 +203,14 @@ function readPredicate({ kind, content }: Attestation): ReadDocument | undefined
 
 function readSbomDocument(bytes: Uint8Array): ReadDocument {
   const document = readSbom(bytes)
-  const { format, version, contents, elements } = document
+  const { format, version, elements } = document
   // Vulnerabilities without components (a VDR) are about the packages of another document: no list of packages without any.
   if (elements.packages === 0 && elements.vulnerabilities > 0)
     return { kind: 'report', format: '', report: bytes }
   return {
     kind: 'sbom',
     format: formatName(format, version),
-    sbom: { contents, outline: outlineOf(document) },
+    document,
     ...(elements.vulnerabilities > 0 && { report: bytes }),
   }
 }

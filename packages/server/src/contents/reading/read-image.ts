@@ -8,6 +8,7 @@ import {
 import type { ContentsProblem, ImageContents, ImagePackage } from '@berth/image-contents/contents.ts'
 import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
 import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
+import type { SbomDocument } from '@berth/image-contents/sbom/sbom-document.ts'
 import { type ImageStatement, readImageStatements } from '@berth/image-contents/vex/image-statements.ts'
 import { limits } from '../../config/limits.ts'
 import {
@@ -17,14 +18,7 @@ import {
   type VexDocument,
 } from './attached-documents.ts'
 import { formatName, isImage, parseManifest, reasonOf } from './manifest-parts.ts'
-import {
-  blobStream,
-  type FoundDocument,
-  outlineOf,
-  type ReadImageRequest,
-  type Reading,
-  type SbomOutline,
-} from './reading.ts'
+import { blobStream, type FoundDocument, type ReadImageRequest, type Reading, toMetadata } from './reading.ts'
 
 /**
  * Reads what an image contains: by the SBOMs that are attached to it, else by its layers, with the SBOMs among their files. Problems are
@@ -55,12 +49,13 @@ function fromSbom(
   { documents, problems, vex, reports }: AttachedDocuments,
   sbom: NonNullable<AttachedDocuments['sbom']>,
 ): Reading {
-  const contents = bounded({ ...sbom.contents, problems: [...problems, ...sbom.contents.problems] })
+  const { document, format } = sbom
+  const contents = bounded({ ...document.contents, problems: [...problems, ...document.contents.problems] })
   return {
     kind: 'image',
     source: 'sbom',
-    format: sbom.format,
-    outline: sbom.outline,
+    format,
+    metadata: toMetadata(document, contents.packages),
     ...withStatements(digest, contents, vex),
     documents,
     reports,
@@ -121,7 +116,7 @@ async function fromLayers(
   const files: FoundDocument[] = []
   const known = new Set(packages.map(packageKey))
   let { distribution } = read
-  let outline: SbomOutline | undefined
+  let first: SbomDocument | undefined
   let bytesLeft = limits.contentsFilesBytesMax
   for (const { path, layer, bytes } of embeddedSboms) {
     try {
@@ -137,19 +132,20 @@ async function fromLayers(
       const file = { format: formatName(format, version), manifest: '', blob: '', path, content: bytes }
       if (bytes.length <= bytesLeft && files.length < limits.contentsDocumentsMax) {
         files.push({ kind: 'sbom', ...file })
-        outline ??= outlineOf(document)
+        first ??= document
         bytesLeft -= bytes.length
       }
     } catch (error) {
       problems.push({ path, reason: reasonOf(error) })
     }
   }
+  const contents = bounded({ distribution, packages, problems })
   return {
     kind: 'image',
     source: files.length > 0 ? 'sbom-file' : 'layers',
     format: files[0]?.format ?? '',
-    outline,
-    ...withStatements(digest, bounded({ distribution, packages, problems }), attached.vex),
+    metadata: first && toMetadata(first, contents.packages),
+    ...withStatements(digest, contents, attached.vex),
     documents: [...attached.documents, ...files],
     reports: attached.reports,
   }

@@ -1,7 +1,7 @@
-import type { ImageContents } from '@berth/image-contents/contents.ts'
+import type { ImageContents, ImagePackage } from '@berth/image-contents/contents.ts'
 import type { ScannerReportFormat } from '@berth/image-contents/reports/read-scanner-report.ts'
 import type { ReportedSeverity } from '@berth/image-contents/reports/scanner-report.ts'
-import type { SbomDocument } from '@berth/image-contents/sbom/sbom-document.ts'
+import type { RelationKind, SbomDocument } from '@berth/image-contents/sbom/sbom-document.ts'
 import type { ImageStatement } from '@berth/image-contents/vex/image-statements.ts'
 
 /** What the server asks the process that reads images, and its replies. */
@@ -35,7 +35,7 @@ export type Reading =
       readonly format: string
       readonly contents: ImageContents
       /** Of the first SBOM in `documents`; undefined without. */
-      readonly outline: SbomOutline | undefined
+      readonly metadata: SbomMetadata | undefined
       readonly documents: readonly FoundDocument[]
       /** What attached documents state about vulnerabilities of the image, in the order in which they apply. */
       readonly statements: readonly ImageStatement[]
@@ -43,13 +43,28 @@ export type Reading =
     }
 
 /** What an SBOM states besides packages, as it is stored. */
-export interface SbomOutline extends Pick<SbomDocument, 'name' | 'tools' | 'authors' | 'relations'> {
+export interface SbomMetadata extends Pick<SbomDocument, 'name' | 'tools' | 'authors'> {
   /** Milliseconds since 1970. */
   readonly createdMs: number | undefined
+  readonly relations: readonly StoredRelation[]
 }
 
-export function outlineOf({ name, tools, authors, relations, created }: SbomDocument): SbomOutline {
-  return { name, tools, authors, relations, createdMs: created?.getTime() }
+/** Its ends are indexes of the stored packages; IMAGE is the image. */
+export type StoredRelation = readonly [kind: RelationKind, from: number, to: number]
+
+export const IMAGE = -1
+
+/** `packages`: those that are stored. Relations of others are omitted. */
+export function toMetadata(
+  { name, tools, authors, relations, created }: SbomDocument,
+  packages: readonly ImagePackage[],
+): SbomMetadata {
+  const indexes = new Map([['', IMAGE], ...packages.map(({ purl }, at) => [purl, at] as const)])
+  const stored = relations.flatMap(({ kind, ...ends }): StoredRelation[] => {
+    const [from, to] = [indexes.get(ends.from), indexes.get(ends.to)]
+    return from === undefined || to === undefined ? [] : [[kind, from, to]]
+  })
+  return { name, tools, authors, createdMs: created?.getTime(), relations: stored }
 }
 
 /** A report of a scanner, as it is stored. */

@@ -9,8 +9,8 @@ import type { ContentReader } from '../../registry/manifests/manifest-reader.ts'
 import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
-import type { SbomOutline } from '../reading/reading.ts'
-import { readStoredContents, readStoredOutline } from '../storing/stored-contents.ts'
+import type { SbomMetadata } from '../reading/reading.ts'
+import { readStoredContents, readStoredMetadata } from '../storing/stored-contents.ts'
 import { type ImageReference, requireImageRow, requireRead } from './image-reference.ts'
 import { readGivenSbom, type SbomText, writeSbom } from './image-sbom.ts'
 
@@ -23,7 +23,7 @@ export interface ContentsReader {
   /** Throws code 9 for an image without known contents. */
   readPackages(image: ManifestContentsRow): Promise<readonly ImagePackage[]>
   /** What the SBOM that was given states besides packages; undefined if none was. */
-  readOutline(image: ManifestContentsRow): Promise<SbomOutline | undefined>
+  readMetadata(image: ManifestContentsRow): Promise<SbomMetadata | undefined>
   /** Unspecified: as it was given; throws code 5 if none was. */
   readSbom(
     image: ManifestContentsRow,
@@ -57,7 +57,7 @@ export function createContentsReader(
       const contents = await readStoredContents(db.kysely, image)
       return contents === undefined ? [] : withEndOfLife(contents).packages
     },
-    readOutline: (image) => readStoredOutline(db.kysely, image),
+    readMetadata: (image) => readStoredMetadata(db.kysely, image),
     async readSbom(image, format) {
       requireRead(image)
       const source = {

@@ -13,7 +13,7 @@ import type {
   PackageRow,
 } from '../../storage/schema/tables.ts'
 import { countOf } from '../reading/attached-report.ts'
-import type { FoundDocument, Reading, SbomOutline } from '../reading/reading.ts'
+import type { FoundDocument, Reading, SbomMetadata } from '../reading/reading.ts'
 import { statementRows } from './image-statements.ts'
 import { lockPackages } from './packages.ts'
 
@@ -23,14 +23,14 @@ const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
 /** Version of the reader, raised when it finds other packages or facts than before: images that an earlier one read are read again. */
-export const READER_VERSION = 4
+export const READER_VERSION = 5
 
 type ImageReading = Extract<Reading, { readonly kind: 'image' }>
 
 /** Compresses what is to be stored of a reading, before the transaction that stores it. */
 export async function documentRows(
   { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
-  { contents, documents, outline }: ImageReading,
+  { contents, documents, metadata }: ImageReading,
 ): Promise<ManifestDocumentRow[]> {
   const given = documents.map(async (document: FoundDocument, index) => ({
     root,
@@ -51,7 +51,7 @@ export async function documentRows(
   return [
     await own('packages', 0, contents),
     ...(await Promise.all(given)),
-    ...(outline === undefined ? [] : [await own('outline', documents.length + 1, outline)]),
+    ...(metadata === undefined ? [] : [await own('metadata', documents.length + 1, metadata)]),
   ]
 }
 
@@ -137,14 +137,14 @@ export function readStoredContents(reader: Reader, key: ContentsKey): Promise<Im
 }
 
 /** Reads what the SBOM of a manifest states besides packages; undefined if it was pushed without one. */
-export function readStoredOutline(reader: Reader, key: ContentsKey): Promise<SbomOutline | undefined> {
-  return readOwn<SbomOutline>(reader, key, 'outline')
+export function readStoredMetadata(reader: Reader, key: ContentsKey): Promise<SbomMetadata | undefined> {
+  return readOwn<SbomMetadata>(reader, key, 'metadata')
 }
 
 async function readOwn<T>(
   reader: Reader,
   { root, id }: ContentsKey,
-  kind: 'packages' | 'outline',
+  kind: 'packages' | 'metadata',
 ): Promise<T | undefined> {
   const row = await reader
     .selectFrom('manifest_documents')

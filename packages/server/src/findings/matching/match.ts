@@ -179,7 +179,7 @@ function findingOf(
     vulnerability,
     aliases: aliases.sort(),
     state: statement.state,
-    severity: rating?.label ?? wordedSeverity(stated),
+    severity: rating?.label ?? highestStatedSeverity(stated),
     score: rating?.score,
     cwes: distinctCwes(known.flatMap(({ cwes }) => cwes)).sort((a, b) => numberOf(a) - numberOf(b)),
     fixedVersion: statement.state === 'affected' ? fixedVersionOf(stated, pkg.type) : '',
@@ -205,7 +205,7 @@ function fixedVersionOf(stated: readonly Stated[], type: string): string {
 }
 
 /** The highest severity in words, for a vulnerability without a vector. */
-function wordedSeverity(stated: readonly Stated[]): FindingSeverity {
+function highestStatedSeverity(stated: readonly Stated[]): FindingSeverity {
   const found = stated.map(({ candidate: { osv } }) => osv && statedSeverity(osv))
   return severityLabels.find((severity) => found.includes(severity)) ?? 'unknown'
 }

@@ -954,9 +954,9 @@ export interface ManifestDocumentRow {
   contents: number
   /** 0 for the packages. */
   position: number
-  /** `packages` and `outline`: what was read, as JSON; `sbom`, `vex` or `report`: as it was given. */
+  /** `packages` and `metadata`: what was read, as JSON; `sbom`, `vex` or `report`: as it was given. */
   kind: string
-  /** Such as `spdx-2.3`; '' for `packages` and `outline`. */
+  /** Such as `spdx-2.3`; '' for `packages` and `metadata`. */
   format: string
   /** Digest of the manifest that was attached; '' for documents that are not attached. */
   manifest: string

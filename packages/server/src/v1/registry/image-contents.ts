@@ -7,17 +7,16 @@ import {
 } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import {
   ComponentGraph_Edge_Type,
-  type Package2Schema,
   Sbom2_Source,
   Sbom2Schema,
 } from '@berth/contract/gen/chainguard/platform/tenant/reports_pb.js'
 import type { ImagePackage } from '@berth/image-contents/contents.ts'
 import type { RelationKind } from '@berth/image-contents/sbom/sbom-document.ts'
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { ApiError, Code, invalidArgument } from '../../api/errors.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { limits } from '../../config/limits.ts'
-import type { SbomOutline } from '../../contents/reading/reading.ts'
+import { IMAGE, type SbomMetadata } from '../../contents/reading/reading.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import type { Handlers } from '../../pipeline/call.ts'
@@ -28,7 +27,7 @@ type Names = 'getSbom' | 'getRawSbom' | 'listManifestMetadata' | 'getManifestDig
 
 const platformOf = (architecture: string) => (architecture === '' ? '' : `linux/${architecture}`)
 
-function statedFields({ name, tools, authors, createdMs }: SbomOutline) {
+function statedFields({ name, tools, authors, createdMs }: SbomMetadata) {
   return {
     name,
     tool: tools.join(', '),
@@ -44,21 +43,27 @@ const edgeTypes: Record<RelationKind, ComponentGraph_Edge_Type> = {
 }
 
 /** Each package is one node, and the image is one if the SBOM relates it to packages. */
-function componentGraph(digest: string, packages: readonly ImagePackage[], outline: SbomOutline | undefined) {
-  const { name = '', relations = [] } = outline ?? {}
-  const nodes = new Map<string, MessageInitShape<typeof Package2Schema> & { readonly id: string }>()
-  if (relations.some(({ from, to }) => from === '' || to === '')) nodes.set('', { id: digest, name })
-  for (const { purl, name, version, license } of packages)
-    nodes.set(purl, { id: purl, purl, name, version, license })
+function componentGraph(
+  digest: string,
+  packages: readonly ImagePackage[],
+  metadata: SbomMetadata | undefined,
+) {
+  const { name = '', relations = [] } = metadata ?? {}
+  const isImageRelated = relations.some(([, ...ends]) => ends.includes(IMAGE))
+  const nodes = new Map(
+    packages.map(({ purl, name, version, license }) => [purl, { id: purl, purl, name, version, license }]),
+  )
+  const idAt = (end: number) => (end === IMAGE ? digest : (packages[end]?.purl ?? ''))
   return {
-    nodes: [...nodes.values()].map((node) => ({ package: node })),
-    edges: relations.flatMap(({ kind, from, to }) => {
-      const [subjectId, predicateId] = [nodes.get(from)?.id, nodes.get(to)?.id]
-      // Packages beyond contentsPackagesMax are not stored.
-      return subjectId === undefined || predicateId === undefined
-        ? []
-        : [{ subjectId, predicateId, type: edgeTypes[kind] }]
-    }),
+    nodes: [
+      ...(isImageRelated ? [{ package: { id: digest, name } }] : []),
+      ...[...nodes.values()].map((node) => ({ package: node })),
+    ],
+    edges: relations.map(([kind, from, to]) => ({
+      subjectId: idAt(from),
+      predicateId: idAt(to),
+      type: edgeTypes[kind],
+    })),
   }
 }
 
@@ -80,7 +85,7 @@ export function imageContentsHandlers(
     async getSbom({ digest, arch }, call) {
       const { image, isGiven, format, sbom } = await readSbom(requireScope(call).scope, digest, arch)
       const readTime = timestampOf(Number(image.read_ms))
-      const outline = isGiven ? await reader.readOutline(image) : undefined
+      const metadata = isGiven ? await reader.readMetadata(image) : undefined
       const packages = await reader.readPackages(image)
       return create(Sbom2Schema, {
         id: image.digest,
@@ -88,9 +93,9 @@ export function imageContentsHandlers(
         rawSbom: Buffer.from(sbom),
         format,
         lastSeen: readTime,
-        ...(isGiven ? outline && statedFields(outline) : { tool: 'berth', generatedAt: readTime }),
+        ...(isGiven ? metadata && statedFields(metadata) : { tool: 'berth', generatedAt: readTime }),
         source: isGiven ? Sbom2_Source.INGESTED : Sbom2_Source.GENERATED,
-        graph: componentGraph(image.digest, packages, outline),
+        graph: componentGraph(image.digest, packages, metadata),
       })
     },
 
