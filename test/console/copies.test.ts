@@ -218,7 +218,7 @@ consoleSuite('copies in the console', (cast) => {
     await assertFocused(page, 'button', 'Copy all tags to…')
     const notice = page.getByRole('region', { name: 'Copy in the background' })
     await notice.getByText(`Copying 5 tags to ${organization.name}/released.`).waitFor()
-    await notice.getByText('2 are done.').waitFor()
+    await notice.getByText('2 of 5 done.').waitFor()
     await assertAccessible(page, 'copy in the background')
     await page.getByRole('link', { name: 'Berth', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
