@@ -89,7 +89,8 @@ function ReasonList({ group: { id, actions } }: { readonly group: Group }) {
   ))
 }
 
-const idOf = (group: string, reason: string): string => `${group}${reason.replaceAll(/\W+/g, '-')}`
+/** Different for different reasons, in any script, and without spaces, which separate ids. */
+const idOf = (group: string, reason: string): string => group + encodeURIComponent(reason)
 
 /** Adds an action to the group around it if it is disabled, and returns the id of its reason. */
 export function useReason(label: string, missing: string | undefined): string | undefined {

@@ -41,7 +41,7 @@ function CopyNotice({ run, onShow }: { readonly run: CopyRun; readonly onShow: (
   return (
     <section
       className={outcome === undefined ? 'notice neutral' : isComplete ? 'notice' : 'caution'}
-      aria-label="Copy in the background"
+      aria-label={`Copy in the background to ${target}`}
     >
       <span role="status">
         {outcome === undefined ? `Copying ${countText(count)} to ` : `${copiedText(outcome)} to `}
