@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { apiOf, claimMatch, managedRole, newName } from '../support/api/api-fixture.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { descriptionOf, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
@@ -17,11 +17,6 @@ consoleSuite('access in the console', (cast) => {
     const folder = await cast().admin.create(`iam/groups/${organization.uid}`, { name: 'team' })
     const user = await cast().signIn(role, organization.uid)
     return { organization, folder, ...user }
-  }
-
-  const pick = async (page: Page, label: string, text: string, option: RegExp) => {
-    await page.getByRole('combobox', { name: label }).fill(text)
-    await page.getByRole('option', { name: option }).first().click()
   }
 
   const bind = (group: string, identityUid: string, role: string) =>
@@ -40,21 +35,21 @@ consoleSuite('access in the console', (cast) => {
     await rowOf('grace@example.com').getByText('not granted here').waitFor()
 
     await page.getByRole('button', { name: 'Grant a role', exact: true }).click()
-    await pick(page, 'Person or workload', 'GRACE@', /grace@example\.com/)
-    await pick(page, 'Role', 'editor', /^editor/)
+    await chooseInCombobox(page, 'Person or workload', 'GRACE@', /grace@example\.com/)
+    await chooseInCombobox(page, 'Role', 'editor', /^editor/)
     await page.getByRole('dialog').getByRole('button', { name: 'Grant the role', exact: true }).click()
     await rowOf('grace@example.com', 'editor').getByText('here').waitFor()
 
     await page.getByRole('button', { name: 'Grant a role', exact: true }).click()
-    await pick(page, 'Person or workload', 'depl', /deploy/)
-    await pick(page, 'Role', 'registry.push', /^registry\.push/)
+    await chooseInCombobox(page, 'Person or workload', 'depl', /deploy/)
+    await chooseInCombobox(page, 'Role', 'registry.push', /^registry\.push/)
     await page.keyboard.press('Enter')
     await rowOf('deploy', 'Workload').waitFor()
 
     await rowOf('grace@example.com', 'editor')
       .getByRole('button', { name: /^Change/ })
       .click()
-    await pick(page, 'Role', 'limited', /^limited_owner/)
+    await chooseInCombobox(page, 'Role', 'limited', /^limited_owner/)
     await page.getByRole('button', { name: 'Change the role', exact: true }).click()
     await rowOf('grace@example.com', 'limited_owner').waitFor()
 
@@ -79,7 +74,7 @@ consoleSuite('access in the console', (cast) => {
     const row = page.getByRole('grid', { name: 'Members' }).getByRole('row', { name: /hopper@example\.com/ })
     await row.getByRole('button', { name: /^Change/ }).click()
     await page.getByText('Now: viewer.').waitFor()
-    await pick(page, 'Role', 'limited', /^limited_owner/)
+    await chooseInCombobox(page, 'Role', 'limited', /^limited_owner/)
     await cast().admin.patch(`iam/roleBindings/${uid}`, { roleUid: managedRole('editor') })
     await page.getByRole('button', { name: 'Change the role', exact: true }).click()
     await page.getByText('Someone else changed this in the meantime').waitFor()
@@ -87,7 +82,7 @@ consoleSuite('access in the console', (cast) => {
     assert.equal(body.roleUid, managedRole('editor'))
     await page.getByRole('button', { name: 'Load the current version' }).click()
     await page.getByText('Now: editor.').waitFor()
-    await pick(page, 'Role', 'limited', /^limited_owner/)
+    await chooseInCombobox(page, 'Role', 'limited', /^limited_owner/)
     await page.getByRole('button', { name: 'Change the role', exact: true }).click()
     await row.getByText('limited_owner').waitFor()
     assert.deepEqual(problems, [])
@@ -126,10 +121,10 @@ consoleSuite('access in the console', (cast) => {
     await page.getByText(/These are the first \d+\. Type more of the name\./).waitFor()
     await role.fill('no-such-role')
     await page.getByText('Nothing found').waitFor()
-    await pick(page, 'Role', 'duty-59', /^duty-59/)
+    await chooseInCombobox(page, 'Role', 'duty-59', /^duty-59/)
     const folder = page.getByRole('combobox', { name: 'In' })
     assert.equal(await folder.inputValue(), organization.name)
-    await pick(page, 'In', last.name, new RegExp(`/${last.name}$`))
+    await chooseInCombobox(page, 'In', last.name, new RegExp(`/${last.name}$`))
     assert.equal(await folder.inputValue(), `${organization.name}/${last.name}`)
     await folder.press('Tab')
     assert.equal(await folder.inputValue(), `${organization.name}/${last.name}`)
@@ -212,7 +207,7 @@ consoleSuite('access in the console', (cast) => {
     await open(`/folders/${organization.uid}?tab=invites`, organization.name)
     await page.getByText('There are no open invites').waitFor()
     await page.getByRole('button', { name: 'Create an invite' }).click()
-    await pick(page, 'Role', 'viewer', /^viewer/)
+    await chooseInCombobox(page, 'Role', 'viewer', /^viewer/)
     await page.getByText(/berth iam invites create .* --ttl 7d --single-use/).waitFor()
     await page.getByRole('button', { name: 'Create the invite' }).click()
     const link = (await page.getByText(/\/invite#/).textContent()) ?? ''
@@ -317,8 +312,8 @@ consoleSuite('access in the console', (cast) => {
     await bind(folder.uid, grace, 'registry.push')
     await open(`/access/${folder.uid}`, 'Access to team')
     await page.getByText('Choose a person or workload and a capability.').waitFor()
-    await pick(page, 'Person or workload', email, new RegExp(email))
-    await pick(page, 'Capability', 'manifest.create', /^manifest\.create/)
+    await chooseInCombobox(page, 'Person or workload', email, new RegExp(email))
+    await chooseInCombobox(page, 'Capability', 'manifest.create', /^manifest\.create/)
     await page.getByText(/can push image manifests in team\.$/).waitFor()
     const chain = page.getByRole('list', { name: 'Roles that apply here' })
     await chain.getByText(/permits it Role registry\.push, granted here/).waitFor()

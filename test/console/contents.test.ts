@@ -11,6 +11,7 @@ import { eventually, PATIENCE_MS } from '../support/eventually.ts'
 import { alpineFiles, attach, imageOfFiles } from '../support/images/readable-image.ts'
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** The pages about what images contain: packages, vulnerabilities, signatures, and policies at pull. */
@@ -499,5 +500,5 @@ consoleSuite(
       assert.deepEqual(problems, [])
     })
   },
-  { contents: { pollMs: 10 }, findingsPollMs: 10, findingHistoryDelayMs: 0 },
+  { ...imageJobs, findingHistoryDelayMs: 0 },
 )

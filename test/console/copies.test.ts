@@ -4,17 +4,15 @@ import { organizationSettings } from '@berth/server/operator/organization-settin
 import type { Page } from 'playwright-core'
 import { newName } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { assertFocused, assertSomethingFocused, press, tabTo } from '../support/console/keyboard.ts'
-import { eventually } from '../support/eventually.ts'
 import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** Copies of images to other repositories: one tag, a manifest, selected tags, all tags, and what can go wrong. */
 
 const MIB = 1024 * 1024
-/** How long an open list of destinations may take to stay where it is. */
-const LIST_MS = 5000
 
 /** Holds a request of a copy back, counted from one, until it is released. */
 async function holdCopies(page: Page, held: number) {
@@ -48,19 +46,7 @@ consoleSuite('copies in the console', (cast) => {
     }
     return { organization, from, to, registry, push, digestAt, tagUid, newRepo }
   }
-  const choose = async (page: Page, text: string, path: string) => {
-    const field = page.getByRole('combobox', { name: 'Destination' })
-    const option = page.getByRole('option', { name: path })
-    // On a busy machine the list opens while the dialog still moves, and closes again.
-    await eventually(async () => {
-      await field.fill('')
-      await field.fill(text)
-      return option.click({ timeout: LIST_MS }).then(
-        () => true,
-        () => false,
-      )
-    })
-  }
+  const choose = (page: Page, text: string, path: string) => chooseInCombobox(page, 'Destination', text, path)
   const submit = (page: Page, name: string | RegExp = 'Copy') =>
     page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { managedRole } from '../support/api/api-fixture.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 
@@ -14,11 +15,6 @@ const LONG = 'x'.repeat(5000)
 consoleSuite('rejected values in dialogs', (cast) => {
   const fill = async (page: Page, values: Values) => {
     for (const [label, value] of Object.entries(values)) await page.getByLabel(label).fill(value)
-  }
-
-  const choose = async (page: Page, picker: string, text: string) => {
-    await page.getByRole('combobox', { name: picker }).fill(text)
-    await page.getByRole('option', { name: text }).first().click()
   }
 
   /** Sends the form, and checks that exactly these fields have an error and that no alert repeats it. */
@@ -43,7 +39,7 @@ consoleSuite('rejected values in dialogs', (cast) => {
 
     await openTab('sign-in')
     await page.getByRole('button', { name: 'Add an identity provider' }).click()
-    await choose(page, 'Role of new users', 'viewer')
+    await chooseInCombobox(page, 'Role of new users', 'viewer', 'viewer')
     await fill(page, {
       Name: 'okta',
       Issuer: 'not a url',
@@ -67,7 +63,7 @@ consoleSuite('rejected values in dialogs', (cast) => {
     })
     await openTab('mappings')
     await page.getByRole('button', { name: 'Add a mapping' }).click()
-    await choose(page, 'Role', 'viewer')
+    await chooseInCombobox(page, 'Role', 'viewer', 'viewer')
     await fill(page, { 'Group at the provider': LONG })
     await assertRejected(page, 'Add the mapping', { 'Group at the provider': /at most/ })
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
-import type { Page } from 'playwright-core'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { type ConsoleFixture, consoleSuite } from '../support/console/console-suite.ts'
 import { LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
@@ -57,14 +57,6 @@ consoleSuite('settings of organizations in the console', (cast) => {
     })
   }
 
-  const choose = async (page: Page, picker: string, text: string) => {
-    await page.getByRole('combobox', { name: picker }).fill(text)
-    await page
-      .getByRole('option', { name: new RegExp(`^${text}`) })
-      .first()
-      .click()
-  }
-
   test('usage shows bars against limits, warns near a limit, and trends with tables', async () => {
     const organization = await cast().organization()
     const { admin, berth } = cast()
@@ -116,7 +108,7 @@ consoleSuite('settings of organizations in the console', (cast) => {
     await page.getByRole('textbox', { name: 'Issuer' }).fill('not a url')
     await page.getByRole('textbox', { name: 'Client ID' }).fill(UPSTREAM_CLIENT.id)
     await page.getByLabel('Client secret').fill('wrong')
-    await choose(page, 'Role of new users', 'viewer')
+    await chooseInCombobox(page, 'Role of new users', 'viewer', /^viewer/)
     await page.getByRole('textbox', { name: 'Groups claim' }).fill('groups')
     await page.getByRole('textbox', { name: 'Additional scopes' }).fill('email groups')
     await page.getByRole('button', { name: 'Add the identity provider' }).click()
@@ -159,7 +151,7 @@ consoleSuite('settings of organizations in the console', (cast) => {
     for (const group of ['ops', 'dev']) {
       await page.getByRole('button', { name: 'Add a mapping' }).click()
       await page.getByRole('textbox', { name: 'Group at the provider' }).fill(group)
-      await choose(page, 'Role', 'editor')
+      await chooseInCombobox(page, 'Role', 'editor', /^editor/)
       await page.getByRole('button', { name: 'Add the mapping' }).click()
       await page.getByRole('grid', { name: 'Group mappings' }).getByText(group).waitFor()
     }

@@ -7,6 +7,7 @@ import { consoleSuite } from '../support/console/console-suite.ts'
 import { eventually } from '../support/eventually.ts'
 import { imageOfFiles } from '../support/images/readable-image.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** The pages about policies at pull of folders and repositories. */
@@ -151,5 +152,5 @@ consoleSuite(
       assert.deepEqual(problems, [])
     })
   },
-  { contents: { pollMs: 10 }, findingsPollMs: 10 },
+  imageJobs,
 )

@@ -230,6 +230,8 @@ consoleSuite('workloads in the console', (cast) => {
     await page.keyboard.type('acme/app')
     await page.keyboard.press('Enter')
     await page.getByText('GitLab, acme/app, any branch').waitFor()
+    // Enter does nothing while the roles are loading.
+    await page.getByRole('button', { name: 'Create the identity', disabled: false }).waitFor()
     await page.getByRole('textbox', { name: 'Name' }).focus()
     await page.keyboard.press('Enter')
     await page.getByText('.gitlab-ci.yml').first().waitFor()
