@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { run as runFiles } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
@@ -30,6 +30,7 @@ import { groupFiles, separate, type TestProcess } from './test-groups.ts'
  *   --citus             runs every suite that runs on PostgreSQL on a Citus cluster instead; needs a PostgreSQL with Citus
  *   --citus-selection   the same for a selection that takes a few minutes (test/support/database/citus-suites.ts)
  *   --golden            rewrites the golden files, by running the tests that have some
+ *   --record            writes the durations of a whole run to test/durations.json, for the order of the first run in a new clone
  *   --require-postgres  fails when there is no PostgreSQL server
  */
 
@@ -39,6 +40,7 @@ const { values: options, positionals: filters } = parseArgs({
     all: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     golden: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     'require-postgres': { type: 'boolean', default: false },
     citus: { type: 'boolean', default: false },
     'citus-selection': { type: 'boolean', default: false },
@@ -61,9 +63,12 @@ const MINUTE_MS = 60 * SECOND_MS
 const COMPILE_CACHE = 'node_modules/.cache/node-compile'
 /** Milliseconds that each test file took when it ran last. */
 const DURATIONS = 'node_modules/.cache/berth-test/durations.json'
+/** Of slow files, in the repository: `npm ci` removes the file above. */
+const RECORDED = 'test/durations.json'
+const RECORDED_MS_MIN = 10 * SECOND_MS
 const SLOWEST_COUNT = 10
 /** A test that hangs must not hang the run; counts for a whole file as well. */
-const timeoutMs = (options.long ? 60 : 10) * MINUTE_MS
+const timeoutMs = (options.long ? 60 : 20) * MINUTE_MS
 /** Linux has a file system in memory here. */
 const MEMORY_FILES = '/dev/shm'
 /** Several times what a run takes. */
@@ -188,9 +193,10 @@ async function findCitus(): Promise<string | undefined> {
 
 /** Runs the files with Node's runner, the slowest first, so that no slow one is left at the end. */
 async function run(files: readonly string[]): Promise<number> {
-  const known = readDurations()
-  // A file that never ran here: its size.
-  const expectedMs = (file: string) => known[file] ?? statSync(file).size
+  const known = readDurations(DURATIONS)
+  const recorded = readDurations(RECORDED)
+  // A file that never ran here: what was recorded, or its size.
+  const expectedMs = (file: string) => known[file] ?? recorded[file] ?? statSync(file).size
   // Selected files run separately: what one of them needs from another would only show then.
   const isWhole = filters.length === 0 && !options.long && !options.golden
   const parts = isWhole
@@ -220,7 +226,9 @@ async function run(files: readonly string[]): Promise<number> {
   printSlowest(finished)
   printSummary(text)
   if (interrupt.signal.aborted) return INTERRUPTED
-  writeDurations({ ...known, ...durationsOf(finished, expectedMs) })
+  const durations = durationsOf(finished, expectedMs)
+  writeDurations(DURATIONS, { ...known, ...durations })
+  if (options.record && isWhole) writeDurations(RECORDED, rounded(durations))
   return isSuccess ? 0 : 1
 }
 
@@ -261,17 +269,23 @@ function printSummary(text: string): void {
   print(`\n${counts.join('\n')}`)
 }
 
-function readDurations(): Readonly<Record<string, number>> {
+/** Without short files, and with times that another run does not change in every line. */
+function rounded(durations: Readonly<Record<string, number>>): Record<string, number> {
+  const slow = Object.entries(durations).filter(([, ms]) => ms >= RECORDED_MS_MIN)
+  return Object.fromEntries(slow.map(([file, ms]) => [file, Math.round(ms / SECOND_MS) * SECOND_MS]).sort())
+}
+
+function readDurations(file: string): Readonly<Record<string, number>> {
   try {
-    return JSON.parse(readFileSync(DURATIONS, 'utf8'))
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     return {}
   }
 }
 
-function writeDurations(durations: Readonly<Record<string, number>>): void {
-  mkdirSync(join(DURATIONS, '..'), { recursive: true })
-  writeFileSync(DURATIONS, `${JSON.stringify(durations, undefined, 2)}\n`)
+function writeDurations(file: string, durations: Readonly<Record<string, number>>): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(durations, undefined, 2)}\n`)
 }
 
 function print(line: string): void {

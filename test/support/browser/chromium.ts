@@ -69,7 +69,8 @@ export async function signedInPage(
 function findChromium(): string | undefined {
   const { BERTH_TEST_CHROMIUM, PATH = '' } = process.env
   if (BERTH_TEST_CHROMIUM) return BERTH_TEST_CHROMIUM
-  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  // Without windows, a page takes about a quarter of the processor time.
+  const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
   return PATH.split(delimiter)
     .flatMap((directory) => names.map((name) => join(directory, name)))
     .find(isProgram)
