@@ -4,7 +4,7 @@ import { commandLine } from './support/cli/command-line.ts'
 import { databases } from './support/database/databases.ts'
 import { alpineFiles, imageOfFiles } from './support/images/readable-image.ts'
 import { bearerOf, ociClient, pushImage } from './support/registry/registry.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { imageJobs, startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** What images contain, on the command line. */
 
@@ -14,7 +14,7 @@ describe('contents of images on the command line', () => {
   let berth: TestBerth
   before(async () => {
     assert.ok(database)
-    berth = await startTestBerth(database, { contents: { pollMs: 10 } })
+    berth = await startTestBerth(database, { contents: imageJobs.contents })
   })
   after(() => berth.stop())
 

@@ -172,7 +172,7 @@ describe('read replica', { skip: withoutPostgres }, () => {
     const used = await runBerth(t, ['admin', 'check'], env)
     assert.match(used.stdout, /read replica: it follows the database/)
     assert.equal(used.code, 0, used.stdout)
-    const stranger = await startPostgres(t)
+    const stranger = await startPostgres(t, {}, { isStranger: true })
     const unused = await runBerth(t, ['admin', 'check'], { ...env, BERTH_DATABASE_READ_URL: stranger.url })
     assert.match(unused.stdout, /reads use the primary: 127\.0\.0\.1:\d+ does not follow this database/)
     const alone = await runBerth(t, ['admin', 'check'], { ...env, BERTH_DATABASE_READ_URL: primary.url })

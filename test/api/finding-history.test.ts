@@ -29,6 +29,7 @@ import {
 } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
 import { digest, imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 /** How many findings tags had over time. */
 
@@ -277,7 +278,7 @@ onEveryDatabase(
       assert.equal((await read(viewer.api, address(root))).status, 404)
     })
   },
-  { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
+  { ...imageJobs, findingHistoryDelayMs: 0 },
 )
 
 const shownSummary = ({ imageCount, unreadImageCount, ...counts }: Json) =>
@@ -553,7 +554,7 @@ onEveryDatabase(
       assert.equal((await read(api, summaryAddress(repo))).status, 404)
     })
   },
-  { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
+  { ...imageJobs, findingHistoryDelayMs: 0 },
 )
 
 onEveryDatabase(
@@ -598,5 +599,5 @@ onEveryDatabase(
       await latestOf(root, '1 0 : 1 0 0 0 0 0')
     })
   },
-  { findingsPollMs: 10, contents: { pollMs: 10 } },
+  imageJobs,
 )

@@ -28,6 +28,7 @@ import {
   type TestImage,
   types,
 } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 /** Counts of vulnerabilities by group, repo and tag, orders of findings, and VEX documents that are attached to images. */
 
@@ -373,5 +374,5 @@ onEveryDatabase(
       assert.equal((await get(`${summaries}/${root}:tags?`)).status, 404)
     })
   },
-  { findingsPollMs: 10, contents: { pollMs: 10 } },
+  imageJobs,
 )

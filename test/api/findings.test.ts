@@ -24,6 +24,7 @@ import {
 } from '../support/findings/image-findings.ts'
 import { layeredImage } from '../support/registry/layered-image.ts'
 import { digest, imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 /** Vulnerabilities of images, from the push of an image and the import of advisories. */
 
@@ -355,5 +356,5 @@ onEveryDatabase(
       )
     })
   },
-  { findingsPollMs: 10, contents: { pollMs: 10 } },
+  imageJobs,
 )

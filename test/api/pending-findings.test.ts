@@ -23,6 +23,7 @@ import { attach } from '../support/images/readable-image.ts'
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { layeredImage } from '../support/registry/layered-image.ts'
 import { digest, pushImage } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 /** What responses state about advisories that were imported and are not matched with images yet. */
 
@@ -208,5 +209,5 @@ onEveryDatabase(
       assert.match((await reportOf('SARIF')).report, /CVE-2024-0002/)
     })
   },
-  { findingsPollMs: 10, contents: { pollMs: 10 } },
+  imageJobs,
 )

@@ -22,6 +22,7 @@ import {
   vulnPredicate,
 } from '../support/images/scanner-reports.ts'
 import { pushImage, type TestImage } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 /** Reports of other scanners that are attached to images: what is stored of them, and how they differ from the findings of the server. */
 
@@ -300,5 +301,5 @@ onEveryDatabase(
       assert.equal((await read(viewer.api, `${image}?reference=no-such`)).status, 404)
     })
   },
-  { findingsPollMs: 10, contents: { pollMs: 10 } },
+  imageJobs,
 )

@@ -13,7 +13,7 @@ import { attach, imageOfFiles, imageOfLayers } from '../support/images/readable-
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { cleanups } from '../support/server/process.ts'
-import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { imageJobs, startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 
 /** `berth images vulns` and `berth advisories affected`. On SQLite alone: what a command does is a request. */
 
@@ -24,7 +24,7 @@ describe('vulnerabilities on the command line', () => {
   before(async () => {
     berth = await startTestBerth(
       { name: 'sqlite', open: undefined },
-      { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
+      { ...imageJobs, findingHistoryDelayMs: 0 },
     )
     cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
     await createOrganization(berth, 'acme')

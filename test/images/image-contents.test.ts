@@ -31,6 +31,7 @@ import {
   putManifest,
   types,
 } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 const SPDX = 'application/spdx+json'
 const DSSE = 'application/vnd.dsse.envelope.v1+json'
@@ -643,5 +644,5 @@ onEveryStore(
       )
     })
   },
-  { contents: { pollMs: 10 } },
+  { contents: imageJobs.contents },
 )

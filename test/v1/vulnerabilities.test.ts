@@ -22,6 +22,7 @@ import {
   vulnPredicate,
 } from '../support/images/scanner-reports.ts'
 import { pushImage, putManifest } from '../support/registry/registry.ts'
+import { imageJobs } from '../support/server/test-berth.ts'
 
 /** Reports and counts of vulnerabilities in version 1: those of this server, and those that are attached. */
 
@@ -316,5 +317,5 @@ onEveryDatabase(
       assert.equal((await get('vuln_reports', { digest: image.digest })).items.length, 1)
     })
   },
-  { findingsPollMs: 10, contents: { pollMs: 10 } },
+  imageJobs,
 )

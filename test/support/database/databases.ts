@@ -66,7 +66,7 @@ export const databases = known.filter(({ name }) => isSelected(name, ['sqlite'])
 /** For suites about what engines do differently: SQL, transactions, migrations. SQLite and PGlite, or all with `npm test -- --all`. */
 export const engineDatabases = known.filter(({ name }) => isSelected(name, ['sqlite', 'pglite']))
 
-/** For programs that talk to a server: what it keeps its data in they cannot see, and starting them takes long. */
+/** For what does not depend on the database, such as programs that talk to a server. */
 export const anyDatabase: readonly TestDatabase[] = databases.slice(0, 1)
 
 function postgresAt(url: string): TestDatabase {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, readFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, renameSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -66,15 +66,48 @@ function ownDirectory(t: Cleanup): string {
 
 type Settings = Readonly<Record<string, string | number>>
 
-/** Starts a cluster with fsync on. */
-export async function startPostgres(t: Cleanup, settings: Settings = {}): Promise<OwnPostgres> {
-  const directory = ownDirectory(t)
-  const data = join(directory, 'data')
+/** The cluster that others of a run are copies of, in its directory. */
+const TEMPLATE = 'postgres-cluster'
+
+function initialize(directory: string, data: string): void {
   run(
     'initdb',
     ['-D', data, '-U', 'berth', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
     directory,
   )
+}
+
+/** Copies a new cluster, which takes a tenth of the time of `initdb`; the first process of a run that needs it creates it. */
+function copyCluster(directory: string, data: string): void {
+  const runDirectory = process.env['BERTH_TEST_RUN_DIRECTORY']
+  if (runDirectory === undefined) {
+    initialize(directory, data)
+    return
+  }
+  const template = join(runDirectory, TEMPLATE)
+  if (!existsSync(template)) {
+    const draft = join(directory, 'draft')
+    initialize(directory, draft)
+    try {
+      renameSync(draft, template)
+    } catch (error) {
+      // Another process was faster.
+      if (!existsSync(template)) throw error
+    }
+  }
+  execFileSync('cp', ['-a', template, data])
+}
+
+/** Starts a cluster with fsync on. `isStranger`: its system identifier is another one than that of all others. */
+export async function startPostgres(
+  t: Cleanup,
+  settings: Settings = {},
+  { isStranger = false } = {},
+): Promise<OwnPostgres> {
+  const directory = ownDirectory(t)
+  const data = join(directory, 'data')
+  if (isStranger) initialize(directory, data)
+  else copyCluster(directory, data)
   return launch(t, directory, data, settings)
 }
 

@@ -106,7 +106,9 @@ export function spawnBerth(
 }
 
 function processEnvironment(env: Environment) {
-  return { PATH: process.env['PATH'], HOME: tmpdir(), ...env }
+  // Modules that another process of the run compiled are not compiled again.
+  const cache = process.env['NODE_COMPILE_CACHE']
+  return { PATH: process.env['PATH'], HOME: tmpdir(), ...(cache && { NODE_COMPILE_CACHE: cache }), ...env }
 }
 
 /**

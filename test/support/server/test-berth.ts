@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '@berth/server/installation/config.ts'
+import { databaseFile } from '@berth/server/installation/installation.ts'
 import { type Berth, type BerthOverrides, startBerth } from '@berth/server/main.ts'
 import { bootstrap } from '@berth/server/operator/bootstrap.ts'
 import type { Log } from '@berth/server/runtime/log.ts'
 import { selectedCluster, type TestDatabase } from '../database/databases.ts'
+import { copySqliteTemplate } from '../database/sqlite-template.ts'
 
 /** A real server on a free port of loopback, for tests through the front door. */
 
@@ -43,6 +45,9 @@ export interface TestBerthOptions extends BerthOverrides {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** Options of a server that reads and matches images soon after their push. Polling more often would cost more than the work itself. */
+export const imageJobs = { contents: { pollMs: 30 }, findingsPollMs: 30 } as const
+
 const NEVER_MS = 24 * 60 * 60 * 1000
 
 /** Starts a server on an empty database of the given kind. */
@@ -65,6 +70,9 @@ export async function startTestBerth(
   const warn: Log['warn'] = (fields, message) => warnings.push({ ...fields, message })
   const log: Log = { error: (fields) => errors.push(fields), warn, info() {}, debug() {} }
   const openDb = database.open === undefined ? {} : { openDb: database.open }
+  const isNewFile =
+    database.open === undefined && parts.openDb === undefined && read.config.dataDir === dataDir
+  if (isNewFile && read.config.databaseUrl === undefined) await copySqliteTemplate(databaseFile(dataDir))
   const berth = await startBerth(read.config, log, {
     clock: () => Date.now() + offsetMs,
     ...openDb,
