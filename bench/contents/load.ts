@@ -4,6 +4,7 @@ import { advisoryPackagesOf } from '@berth/server/advisories/packages/advisory-p
 import { rootOf } from '@berth/server/api/uid.ts'
 import { packageRows } from '@berth/server/contents/storing/packages.ts'
 import { documentRows, READER_VERSION } from '@berth/server/contents/storing/stored-contents.ts'
+import { MATCHED } from '@berth/server/findings/finding-job.ts'
 import { unreadContents } from '@berth/server/registry/manifests/contents-rows.ts'
 import { insertRows } from '@berth/server/storage/bulk-rows.ts'
 import { recount } from '@berth/server/storage/counts/row-counts.ts'
@@ -85,8 +86,8 @@ async function indexAdvisories(db: Db): Promise<void> {
   const job = { runner: '', lease_ms: 0, due_ms: Number.MAX_SAFE_INTEGER, succeeded_ms: 0 }
   await db.kysely
     .insertInto('jobs')
-    .values({ kind: 'findings', key: '', ...job, position: 'indexed' })
-    .onConflict((conflict) => conflict.columns(['kind', 'key']).doUpdateSet({ position: 'indexed' }))
+    .values({ kind: 'findings', key: '', ...job, position: MATCHED })
+    .onConflict((conflict) => conflict.columns(['kind', 'key']).doUpdateSet({ position: MATCHED }))
     .execute()
 }
 

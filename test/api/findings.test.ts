@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FindingsService } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { readScannerReport } from '@berth/image-contents/reports/read-scanner-report.ts'
+import { findingsJob, MATCHED } from '@berth/server/findings/finding-job.ts'
+import { MATCHER_VERSION } from '@berth/server/findings/matching/match.ts'
 import {
   assertError,
   invalidFieldError,
@@ -21,6 +23,7 @@ import {
   path,
   read,
   setUp,
+  withoutMatching,
 } from '../support/findings/image-findings.ts'
 import { layeredImage } from '../support/registry/layered-image.ts'
 import { digest, imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
@@ -336,6 +339,43 @@ onEveryDatabase(
         await read(viewer.api, `vulnerabilities/affectedImages/${root}`),
         invalidFieldError('vulnerability'),
       )
+    })
+
+    test('packages that an earlier version matched are matched again, also after a node ended in the middle', async () => {
+      const { importAll, name, owner, repoUid, matched, list, root } = await setUp(cast())
+      const severity = [{ type: 'CVSS_V3', score: CRITICAL }]
+      await importAll(
+        osv('CVE-2024-0001', 'Alpine:v3.19', 'openssl', '3.1.4-r5', { severity }),
+        osv('CVE-2024-0002', 'npm', 'left-pad', '2.0.0', { severity }),
+      )
+      await pushImage(owner, name, await imageWith({ libssl3: '3.1.4-r4' }, { 'left-pad': '1.0.0' }), 'v1')
+      const repo = await repoUid()
+      const { findings } = await matched(repo, 'tag=v1')
+      assert.deepEqual(findings.map(line).sort(), [
+        'CVE-2024-0001 pkg:apk/alpine/libssl3@3.1.4-r4 AFFECTED CRITICAL 3.1.4-r5',
+        'CVE-2024-0002 pkg:npm/left-pad@1.0.0 AFFECTED CRITICAL 2.0.0',
+      ])
+      const { kysely } = cast().berth.berth.installation.store.db
+      const job = kysely.updateTable('jobs').where('kind', '=', findingsJob.name)
+      const positions = [
+        'indexed',
+        `matched ${MATCHER_VERSION - 1}`,
+        `matching ${MATCHER_VERSION - 1} ${root} 5`,
+      ]
+      for (const position of [...positions, `matching ${MATCHER_VERSION} ${root} 0`]) {
+        await withoutMatching(cast().berth, async () => {
+          await kysely
+            .updateTable('package_findings')
+            .set({ severity: 'unknown', fixed_version: '' })
+            .where('root', '=', root)
+            .execute()
+          await job.set({ position }).execute()
+        })
+        await eventually(async () =>
+          kysely.selectFrom('jobs').select('kind').where('position', '=', MATCHED).executeTakeFirst(),
+        )
+        assert.deepEqual((await list(repo, 'tag=v1')).findings, findings, position)
+      }
     })
 
     test('over gRPC', async () => {

@@ -7,12 +7,14 @@ import type { JobScheduler } from '../storage/jobs/job-scheduler.ts'
 import { type QueueJobSettings, startQueueJob } from '../storage/jobs/queue-job.ts'
 import type { AdvisoryRow, FindingChangeRow, PackageRow } from '../storage/schema/tables.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
+import { MATCHER_VERSION } from './matching/match.ts'
 import { refreshCatalogFacts } from './storage/catalog-facts.ts'
 import { deletePackageFindings, matchPackages } from './storage/match-packages.ts'
 
 /**
- * Matches packages that are new, and packages whose advisories changed. The queues are rows that the transactions of those changes write,
- * so nothing is lost if a node ends, and a step that is repeated has the same result. One node works at a time.
+ * Matches packages that are new, packages whose advisories changed, and after an upgrade those that an earlier version matched. The queues
+ * are rows that the transactions of those changes write, so nothing is lost if a node ends, and a step that is repeated has the same result.
+ * One node works at a time.
  */
 
 export const findingsJob: JobKind = { name: 'findings' }
@@ -28,8 +30,13 @@ export function startFindingJob(options: QueueJobSettings): JobScheduler {
   })
 }
 
-/** The position of the job when all advisories from before the index are in it. */
-const ALL_INDEXED = 'indexed'
+/**
+ * Positions of the job. While advisories from before the index are added to it: empty, or `ROOT UID` of the last one. When all are in it:
+ * `indexed` after an earlier version, `matching VERSION ROOT ID` with the last package that is matched again, and `matched VERSION`.
+ */
+const isIndexed = (position: string): boolean => /^(indexed$|match)/.test(position)
+const MATCHING = `matching ${MATCHER_VERSION}`
+export const MATCHED = `matched ${MATCHER_VERSION}`
 
 async function hasWork(db: Db): Promise<boolean> {
   if (
@@ -39,8 +46,9 @@ async function hasWork(db: Db): Promise<boolean> {
     )
   )
     return true
-  if ((await readJob(db, findingsJob))?.position === ALL_INDEXED) return false
-  return holds(db, 'exists (select 1 from advisories)')
+  const position = (await readJob(db, findingsJob))?.position ?? ''
+  if (position === MATCHED) return false
+  return isIndexed(position) || holds(db, 'exists (select 1 from advisories)')
 }
 
 async function holds(db: Db, condition: string): Promise<boolean> {
@@ -48,19 +56,24 @@ async function holds(db: Db, condition: string): Promise<boolean> {
 }
 
 async function runFindings({ db, clock }: QueueJobSettings, lease: JobLease): Promise<void> {
-  if (lease.position !== ALL_INDEXED) await indexAdvisories(db, lease)
+  let position = isIndexed(lease.position) ? lease.position : await indexAdvisories(db, lease)
   for (;;) {
     lease.signal.throwIfAborted()
     const isNew = await matchNewPackages(db, clock, lease)
     const isChanged = await matchChangedAdvisories(db, clock, lease)
-    if (!isNew && !isChanged) return
+    if (!isNew && !isChanged && position === MATCHED) return
+    // One batch: what is new does not wait for all.
+    if (position !== MATCHED) position = await matchAgain(db, clock, lease, position)
   }
 }
 
 const PAGE = 500
 
-/** Adds advisories to the index that were imported before there was one. No package is matched before this is done. */
-async function indexAdvisories(db: Db, lease: JobLease): Promise<void> {
+/**
+ * Adds advisories to the index that were imported before there was one. No package is matched before this is done. Returns the position
+ * of the job.
+ */
+async function indexAdvisories(db: Db, lease: JobLease): Promise<string> {
   let [root = '', uid = ''] = lease.position.split(' ')
   for (;;) {
     lease.signal.throwIfAborted()
@@ -77,7 +90,8 @@ async function indexAdvisories(db: Db, lease: JobLease): Promise<void> {
     uid = last.uid
     await lease.savePosition(`${root} ${uid}`)
   }
-  await lease.savePosition(ALL_INDEXED)
+  await lease.savePosition(MATCHED)
+  return MATCHED
 }
 
 const PACKAGES_BATCH = 50
@@ -89,6 +103,21 @@ async function matchNewPackages(db: Db, clock: () => number, lease: JobLease): P
   for (const [root, its] of Map.groupBy(rows, (row) => row.root))
     await matchPackages({ db, clock, check: (tx) => lease.renew(tx) }, root, its)
   return rows.length > 0
+}
+
+/** Matches some packages that an earlier version may have matched. Returns the position of the job. */
+async function matchAgain(db: Db, clock: () => number, lease: JobLease, position: string): Promise<string> {
+  const [root = '', id = '0'] = position.startsWith(MATCHING) ? position.split(' ').slice(2) : []
+  const sql = sqlText(db.engine)
+  const text = `select * from packages where (root, id) > (${sql.bind(root)}, ${sql.bind(Number(id))}) and matched_ms > 0
+    order by root, id limit ${PACKAGES_BATCH}`
+  const rows = await runText<PackageRow>(db, text, sql)
+  for (const [root, its] of Map.groupBy(rows, (row) => row.root))
+    await matchPackages({ db, clock, check: (tx) => lease.renew(tx) }, root, its)
+  const last = rows.at(-1)
+  const next = last === undefined ? MATCHED : `${MATCHING} ${last.root} ${last.id}`
+  await lease.savePosition(next)
+  return next
 }
 
 async function matchChangedAdvisories(db: Db, clock: () => number, lease: JobLease): Promise<boolean> {

@@ -12,6 +12,9 @@ import { evaluate, type FindingState, type Statement } from './evaluate.ts'
 
 /** Matches a package with the advisories of its name. No I/O. */
 
+/** Raised when the same packages and advisories have other findings than before: stored packages are matched again. */
+export const MATCHER_VERSION = 2
+
 /** What is known of one vulnerability in one package. */
 export interface Finding {
   /** The ID of the vulnerability: a CVE ID if it has one. */
