@@ -29,6 +29,12 @@ export function sqlText(engine: Engine): SqlText {
   return { rules, values, bind, bindAll: (all) => all.map(bind).join(', ') }
 }
 
+/**
+ * A column of few rows for `select distinct`. By its bare name, SQLite would read the whole index in the order of the column, to skip
+ * repetitions, instead of looking the rows up.
+ */
+export const distinctText = (column: string): string => `distinct +${column} as ${column}`
+
 /** Runs a statement in a transaction. */
 export async function runInTransaction<R>(tx: Tx, text: string, sql: SqlText): Promise<R[]> {
   const { rows } = await tx.executeQuery<R>(CompiledQuery.raw(text, sql.values as unknown[]))

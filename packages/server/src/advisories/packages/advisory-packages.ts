@@ -87,9 +87,10 @@ export async function queueGroupDeletion(tx: Tx, group: string): Promise<void> {
   const scores = await tx
     .selectFrom('advisory_scores')
     .select('alias')
-    .distinct()
     .where('root', '=', root)
     .where('parent', '=', group)
+    // In the order of the index of the group: SQLite would read an index of the whole organization that has all of these columns.
+    .orderBy('format')
     .execute()
   const block = await tx
     .selectFrom('cve_blocks')
@@ -98,7 +99,9 @@ export async function queueGroupDeletion(tx: Tx, group: string): Promise<void> {
     .where('parent', '=', group)
     .limit(1)
     .executeTakeFirst()
-  const subjects = [...scores.map(({ alias }) => `id ${alias}`), ...(block === undefined ? [] : [CATALOGS])]
+  const aliases = new Set(scores.map(({ alias }) => alias))
+  const subjects = [...aliases].map((alias) => `id ${alias}`)
+  if (block !== undefined) subjects.push(CATALOGS)
   const parent = group.slice(-GROUP_CHARS)
   const rows = subjects.map((subject) => ({ root, subject, parent, revision: 1 }))
   for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT)

@@ -133,6 +133,7 @@ async function record(
 }
 
 const IMAGES_PAGE = 500
+const PACKAGES_BATCH = 50
 
 /** A package of a base image is in most images: they are read in pages. */
 async function queueTagsOfPackages(
@@ -142,20 +143,37 @@ async function queueTagsOfPackages(
   packages: readonly number[],
   changedMs: number,
 ): Promise<void> {
-  if (packages.length === 0) return
-  let after = 0
-  for (;;) {
-    lease.signal.throwIfAborted()
-    const sql = sqlText(db.engine)
-    const text = `select distinct contents from manifest_packages where root = ${sql.bind(root)} and package in (${sql.bindAll(packages)})
-      and contents > ${sql.bind(after)} order by contents limit ${sql.bind(IMAGES_PAGE)}`
-    const rows = await runLongText<{ readonly contents: number }>(db, text, sql)
-    const ids = rows.map(({ contents }) => Number(contents))
-    await queueTagsOfImages(db, lease, root, ids, changedMs)
-    const last = ids.at(-1)
-    if (last === undefined || ids.length < IMAGES_PAGE) return
-    after = last
+  for (let at = 0; at < packages.length; at += PACKAGES_BATCH) {
+    const some = packages.slice(at, at + PACKAGES_BATCH)
+    for (let after = 0; ; ) {
+      lease.signal.throwIfAborted()
+      const ids = await readImagesWith(db, root, some, after)
+      await queueTagsOfImages(db, lease, root, ids, changedMs)
+      const last = ids.at(-1)
+      if (last === undefined || ids.length < IMAGES_PAGE) break
+      after = last
+    }
   }
+}
+
+/**
+ * Reads a page of the ids of images that contain one of the packages. Each package is looked up by itself: with a list of packages, a
+ * database that takes them for frequent reads the packages of all images.
+ */
+async function readImagesWith(
+  db: Db,
+  root: string,
+  packages: readonly number[],
+  after: number,
+): Promise<readonly number[]> {
+  const sql = sqlText(db.engine)
+  const ofEach = packages.map(
+    (id) => `select * from (select contents from manifest_packages
+      where root = ${sql.bind(root)} and package = ${sql.bind(id)} and contents > ${sql.bind(after)} order by contents limit ${IMAGES_PAGE}) as one`,
+  )
+  const text = `select distinct contents from (${ofEach.join(' union all ')}) as found order by contents limit ${IMAGES_PAGE}`
+  const rows = await runLongText<{ readonly contents: number }>(db, text, sql)
+  return rows.map(({ contents }) => Number(contents))
 }
 
 /** Queues the tags of images and of indexes that contain them. */

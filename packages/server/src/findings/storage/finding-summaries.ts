@@ -1,7 +1,7 @@
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
-import { runCachedText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { distinctText, runCachedText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import {
   countText,
   type FindingCountRow,
@@ -40,7 +40,7 @@ export async function readFindingSummary(db: Db, scope: string): Promise<Finding
       scope === root && images > IMAGES_BY_PACKAGE_MIN
         ? (sql) => packagesWithImages(sql, root)
         : (sql) =>
-            `select distinct package from manifest_packages where root = ${sql.bind(root)} and contents ${contents(sql)}`,
+            `select ${distinctText('package')} from manifest_packages where root = ${sql.bind(root)} and contents ${contents(sql)}`,
     hasFewPackages: false,
     hasStatements: await hasStatements(db, root, contents),
   })

@@ -6,7 +6,7 @@ import { rootOf } from '../../api/uid.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import type { Db } from '../../storage/db.ts'
 import type { ManifestContentsRow, PackageRow } from '../../storage/schema/tables.ts'
-import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { distinctText, runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { toMatchedPackage } from '../matching/candidate.ts'
 import { findingSeverities } from '../matching/match.ts'
 import {
@@ -291,8 +291,8 @@ export async function readFindingSource(
 
 /** The distinct packages of images. */
 export function packagesOf(sql: SqlText, root: string, ids: readonly number[]): string {
-  const distinct = ids.length > 1 ? 'distinct ' : ''
-  return `select ${distinct}package from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})`
+  const column = ids.length > 1 ? distinctText('package') : 'package'
+  return `select ${column} from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})`
 }
 
 /** Whether documents that are attached to images state whether they are affected. */

@@ -11,9 +11,10 @@ export async function readGroupNames(db: Db, uids: Iterable<string>): Promise<Re
   for (let at = 0; at < wanted.length; at += GROUPS_PER_STATEMENT) {
     await yieldToEventLoop()
     const batch = wanted.slice(at, at + GROUPS_PER_STATEMENT)
+    // With its parent: SQLite would read the names of the whole organization from an index that has both of the other columns.
     const rows = await db.kysely
       .selectFrom('groups')
-      .select(['uid', 'name'])
+      .select(['uid', 'name', 'parent'])
       .where('root', 'in', [...new Set(batch.map(rootOf))])
       .where('uid', 'in', batch)
       .execute()

@@ -1,4 +1,5 @@
 import type { Tag } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { sql } from 'kysely'
 import { rootOf } from '../../api/uid.ts'
 import type { Reader } from '../../storage/db.ts'
 import { listedTagForms, type TagFormFilter } from './tag-names.ts'
@@ -30,7 +31,8 @@ export async function summarizeTags(
     (await listed.selectAll().where('name', '=', 'latest').executeTakeFirst()) ??
     (await listed
       .selectAll()
-      .orderBy('updated_ms', 'desc')
+      // Not by its bare name: SQLite would look for the repo in the tags of the whole organization, in the order of an index.
+      .orderBy(sql`+updated_ms`, 'desc')
       .orderBy('uid', 'desc')
       .limit(1)
       .executeTakeFirst())
