@@ -3386,7 +3386,7 @@ export interface ImageDistribution {
   readonly endOfLifeTime?: string
 }
 
-/** Difference of the vulnerabilities of two images. */
+/** Difference of the vulnerabilities of two images, without those that affect neither of them. */
 export interface ImageFindingsDifference {
   /** Findings of the image that the base does not have in the same package name. */
   readonly added: readonly Finding[]

@@ -65,7 +65,7 @@ export const diffCommand = listCommand<Difference>({
     waitOption,
   ],
   notes:
-    'With --vulns, `removed` is fixed in the second image, or its package is not in it; `changed` is of another version, state or fix, as it is in the second image.',
+    'With --vulns, `removed` is fixed in the second image, or its package is not in it; `changed` is of another version, state or fix, as it is in the second image. What affects neither image is left out.',
   examples: [
     'berth images diff my-org/app:1.0 my-org/app:1.1',
     'berth images diff my-org/app:1.0 my-org/app:1.1 --vulns --wait',

@@ -47,6 +47,28 @@ describe('the difference of findings', () => {
       changed: ['A pkg:npm/x@1'],
     },
     {
+      name: 'another version, of which neither is affected',
+      before: [finding('A', 'x', '1', NOT_AFFECTED)],
+      after: [finding('A', 'x', '2', NOT_AFFECTED)],
+    },
+    {
+      name: 'another version that is not affected',
+      before: [finding('A', 'x', '1')],
+      after: [finding('A', 'x', '2', NOT_AFFECTED)],
+      changed: ['A pkg:npm/x@2'],
+    },
+    {
+      name: 'another version that is affected',
+      before: [finding('A', 'x', '1', NOT_AFFECTED)],
+      after: [finding('A', 'x', '2')],
+      changed: ['A pkg:npm/x@2'],
+    },
+    {
+      name: 'packages that are not affected',
+      before: [finding('A', 'x', '1', NOT_AFFECTED)],
+      after: [finding('A', 'y', '1', NOT_AFFECTED)],
+    },
+    {
       name: 'one of two versions is fixed',
       before: [finding('A', 'x', '1'), finding('A', 'x', '2')],
       after: [finding('A', 'x', '2')],

@@ -1,4 +1,4 @@
-import type { Finding } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
+import { type Finding, Finding_State } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 
 /** Compares the findings of two images. */
 
@@ -11,7 +11,7 @@ export interface FindingsDifference {
 
 /**
  * Returns what the second image has more, less and otherwise. A finding of the same vulnerability in another version of the same
- * package is changed. An image can contain several versions of a package: equal ones belong together, the others in their order.
+ * package is changed. What affects neither image is no difference. An image can contain several versions of a package: equal ones belong together, the others in their order.
  */
 export function compareFindings(before: readonly Finding[], after: readonly Finding[]): FindingsDifference {
   const left = Map.groupBy(before, keyOf)
@@ -37,10 +37,14 @@ function comparePackage(
       difference.changed.push(finding)
   }
   const gone = [...versions.values()].flat()
-  difference.changed.push(...others.slice(0, gone.length))
-  difference.added.push(...others.slice(gone.length))
-  difference.removed.push(...gone.slice(others.length))
+  const pairs = others.slice(0, gone.length).map((finding, at) => [finding, gone[at] as Finding] as const)
+  for (const [finding, earlier] of pairs)
+    if (affects(finding) || affects(earlier)) difference.changed.push(finding)
+  difference.added.push(...others.slice(gone.length).filter(affects))
+  difference.removed.push(...gone.slice(others.length).filter(affects))
 }
+
+const affects = ({ state }: Finding): boolean => state !== Finding_State.NOT_AFFECTED
 
 /** The vulnerability and the package without its version. */
 function keyOf({ vulnerability, purl }: Finding): string {

@@ -858,7 +858,7 @@ export declare type CompareImageFindingsRequest = Message<"berth.vulnerabilities
 export declare const CompareImageFindingsRequestSchema: GenMessage<CompareImageFindingsRequest>;
 
 /**
- * Difference of the vulnerabilities of two images.
+ * Difference of the vulnerabilities of two images, without those that affect neither of them.
  *
  * @generated from message berth.vulnerabilities.v1.ImageFindingsDifference
  */
