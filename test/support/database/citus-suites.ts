@@ -25,6 +25,7 @@ export const citusSelection: readonly string[] = [
   'test/api/user-lookup.test.ts',
   'test/storage/shards.test.ts',
   'test/storage/table-placement.test.ts',
+  'test/storage/worker-address.test.ts',
 ]
 
 /** Tests that do not run on a distributed database, each with the reason. A rule of the project checks that each entry is used. */

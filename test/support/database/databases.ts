@@ -30,6 +30,12 @@ export interface SharedDatabase {
   close(): Promise<void>
 }
 
+/** A distributed database. */
+export interface ClusterDatabase extends SharedDatabase {
+  /** Its address on each server, the coordinator first. */
+  readonly urls: readonly string[]
+}
+
 const {
   BERTH_TEST_DATABASES: names,
   BERTH_TEST_POSTGRES_URL: serverUrl,
@@ -50,15 +56,16 @@ const pglite: TestDatabase = {
   openEmpty: () => openPglite(false),
   share: sharePglite,
 }
-const known = [
+const cluster = clusterUrls === undefined ? undefined : citusAt(clusterUrls.split(','))
+const known: readonly TestDatabase[] = [
   sqlite,
   pglite,
   ...(serverUrl === undefined ? [] : [postgresAt(serverUrl)]),
-  ...(clusterUrls === undefined ? [] : [citusAt(clusterUrls.split(','))]),
+  ...(cluster === undefined ? [] : [cluster]),
 ]
 
 /** The distributed database, if suites run on it. */
-export const selectedCluster = known.find(({ name }) => name === 'citus' && isSelected(name, []))
+export const selectedCluster = isSelected('citus', []) ? cluster : undefined
 
 /** For suites about what a caller sees, which is the same on every engine: SQLite, or all with `npm test -- --all`. */
 export const databases = known.filter(({ name }) => isSelected(name, ['sqlite']))
@@ -78,13 +85,19 @@ function postgresAt(url: string): TestDatabase {
   }
 }
 
-function citusAt(urls: readonly string[]): TestDatabase {
+interface TestCluster extends TestDatabase {
+  readonly share: () => Promise<ClusterDatabase>
+  readonly shareEmpty: () => Promise<ClusterDatabase>
+}
+
+function citusAt(urls: readonly string[]): TestCluster {
   const [empty, migrated] = (clusterTemplates ?? '').split(',') as [string, string]
   return {
     name: 'citus',
     open: () => openShared(shareCitusDb(urls, migrated)),
     openEmpty: () => openShared(shareCitusDb(urls, empty)),
     share: () => shareCitusDb(urls, migrated),
+    shareEmpty: () => shareCitusDb(urls, empty),
   }
 }
 
@@ -119,13 +132,14 @@ async function openShared(created: Promise<SharedDatabase>): Promise<Db> {
   }
 }
 
-async function shareCitusDb(urls: readonly string[], from: string): Promise<SharedDatabase> {
+async function shareCitusDb(servers: readonly string[], from: string): Promise<ClusterDatabase> {
   const name = newName()
-  await copyCitusDatabase(urls, from, name)
-  const url = urlOf(urls[0] as string, name)
+  await copyCitusDatabase(servers, from, name)
+  const urls = servers.map((server) => urlOf(server, name))
   return {
-    open: () => openPostgresDb(url, { onError() {} }),
-    close: () => dropCitusDatabase(urls, name),
+    urls,
+    open: () => openPostgresDb(urls[0] as string, { onError() {} }),
+    close: () => dropCitusDatabase(servers, name),
   }
 }
 

@@ -38,6 +38,7 @@ import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type AccessTokens, accessTokens } from '../tokens/access-token.ts'
 import { type SigningKeys, signingKeys } from '../tokens/keys/signing-keys.ts'
+import { requireCoordinator } from './cluster-server.ts'
 import type { Config } from './config.ts'
 import { describeDatabaseError } from './database-errors.ts'
 import { adoptStore, ForeignStore, requireMatchingStore } from './store-identity.ts'
@@ -104,6 +105,7 @@ export async function openInstallation(
     throw error
   }
   try {
+    await requireCoordinator(db)
     await requireNoUnfinishedRestore(db)
     const migrations = await migrateWithLock(config, db, overrides)
     const masterKey = await loadOrCreateMasterKey(config, db)

@@ -5,6 +5,7 @@ import { ADDRESS_SETTINGS } from '../config/addresses.ts'
 import { limits } from '../config/limits.ts'
 import { isLoopbackHost } from '../config/loopback.ts'
 import { SetupError } from '../config/setup-errors.ts'
+import { findWorkerProblem } from '../installation/cluster-server.ts'
 import type { Config } from '../installation/config.ts'
 import { describeDatabaseError } from '../installation/database-errors.ts'
 import { databaseFile, describeBlobStore, findMasterKey, openDatabase } from '../installation/installation.ts'
@@ -392,6 +393,8 @@ const databasePlace = ({ databaseUrl, dataDir }: Config) =>
 
 async function checkMigrations(config: Config, db: Db): Promise<CheckOutcome> {
   const place = databasePlace(config)
+  const problem = await findWorkerProblem(db)
+  if (problem !== undefined) return fail(problem.message, problem.action)
   const { missing, unknown } = await migrationState(db)
   if (unknown.length > 0)
     return fail(

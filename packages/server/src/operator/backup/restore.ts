@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { limits } from '../../config/limits.ts'
 import { SetupError } from '../../config/setup-errors.ts'
+import { requireCoordinator } from '../../installation/cluster-server.ts'
 import type { Config } from '../../installation/config.ts'
 import {
   configuredMasterKey,
@@ -84,6 +85,7 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
     throw new SetupError(
       `backup ${manifest.id} is from a newer version of Berth (${manifest.version}, ${unknown}): restore it with that version`,
     )
+  await requireCoordinator(db)
   const earlier = await readUnfinishedRestore(db)
   const isEmpty = await requireReplaceableTarget(options, earlier)
   const key = await resolveMasterKey(options)

@@ -86,6 +86,16 @@ export interface EngineRules extends SqlRules {
   readonly isServerLost: (error: unknown) => boolean
   /** Undefined for a database on one server. */
   countPlacedTables(db: Db): Promise<TablePlacement | undefined>
+  /** The server of the address; undefined for a database on one server. */
+  findClusterServer(db: Db): Promise<ClusterServer | undefined>
+}
+
+/** A server of a distributed database. */
+export interface ClusterServer {
+  /** It cannot change the schema; the coordinator can. */
+  readonly isWorker: boolean
+  /** Where the other servers reach it; undefined for a coordinator that they do not know. */
+  readonly address: string | undefined
 }
 
 /** Numbers of tables by their home. */

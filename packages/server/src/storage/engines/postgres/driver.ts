@@ -30,7 +30,13 @@ import { type Permits, withPermit } from './connection-permits.ts'
 import { isWorkerLost, sqlState } from './errors.ts'
 import { withMigrationLock } from './migration-lock.ts'
 import { postgresSql } from './sql.ts'
-import { countPlacedTables, groupByServer, isDistributed, placeTables } from './table-placement.ts'
+import {
+  countPlacedTables,
+  findClusterServer,
+  groupByServer,
+  isDistributed,
+  placeTables,
+} from './table-placement.ts'
 
 /**
  * PostgreSQL driver for Kysely. Kysely's own driver sends unnamed statements, which the server plans every time; named statements allow two and
@@ -304,6 +310,7 @@ export const rules: EngineRules = {
   groupByServer,
   isServerLost: (error) => isWorkerLost(causeOf(error)),
   countPlacedTables,
+  findClusterServer,
 }
 
 /** Returns the server's error, which is the cause of the driver's. */

@@ -17,6 +17,17 @@ export const placeTables: EngineRules['placeTables'] = async ({ kysely }) => {
   for (const name of misplacedTables(placed)) await place(kysely, name)
 }
 
+export const findClusterServer: EngineRules['findClusterServer'] = async ({ kysely }) => {
+  if (!(await findExtension(kysely))) return undefined
+  const { rows } = await sql<{ isWorker: boolean; address: string | null }>`
+    select l.groupid <> 0 as "isWorker",
+      (select n.nodename || ':' || n.nodeport from pg_dist_node as n
+        where n.groupid = l.groupid and n.noderole = 'primary' limit 1) as address
+    from pg_dist_local_group as l`.execute(kysely)
+  const { isWorker = false, address = null } = rows[0] ?? {}
+  return { isWorker, address: address ?? undefined }
+}
+
 export const countPlacedTables: EngineRules['countPlacedTables'] = async ({ kysely }) => {
   const placed = await readPlacement(kysely)
   if (placed === undefined) return undefined

@@ -344,6 +344,7 @@ export const rules: EngineRules = {
   groupByServer: async (_db, organizations) => [organizations],
   isServerLost: () => false,
   countPlacedTables: async () => undefined,
+  findClusterServer: async () => undefined,
 }
 
 function errorCode(error: unknown): unknown {
