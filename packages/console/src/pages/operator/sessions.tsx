@@ -125,6 +125,7 @@ function EndDialog({ which, identity, onClose }: EndDialogProps) {
   return (
     <ChangeDialog
       title={isAll ? 'End all sessions' : 'End the session'}
+      entered={null}
       action={isAll ? 'End all sessions' : 'End the session'}
       isDangerous
       onClose={onClose}
