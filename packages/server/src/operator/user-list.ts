@@ -61,7 +61,11 @@ export async function listUsers(
     conditions.push(`(${[...matches, ...own].join(' or ')})`)
   }
   if (named !== undefined) {
-    const equal = [email, name].map((text) => `lower(${text}) = ${sql.bind(named.toLowerCase())}`)
+    // The function lower of SQLite changes ASCII letters only.
+    const equal = [email, name].flatMap((text) => [
+      `${text} = ${sql.bind(named)}`,
+      `lower(${text}) = ${sql.bind(named.toLowerCase())}`,
+    ])
     conditions.push(`(${equal.join(' or ')})`)
   }
   if (kind === 'local') conditions.push('a.id is not null')
