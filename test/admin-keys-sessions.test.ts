@@ -110,7 +110,9 @@ test('admin keys and admin sessions work beside the running server, which notice
   assert.ok(await accepts(one.accessToken))
   assert.equal((await run('sessions', 'revoke', one.session)).stdout, 'revoked 1 session\n')
   assert.deepEqual([await accepts(one.accessToken), await accepts(two.accessToken)], [false, true])
-  assert.deepEqual((await run('sessions', 'revoke', '--user', 'ada@example.com', '--json')).json, { revoked: 1 })
+  assert.deepEqual((await run('sessions', 'revoke', '--user', 'ada@example.com', '--json')).json, {
+    revoked: 1,
+  })
   assert.deepEqual((await run('sessions', 'revoke', '--identity', identity, '--json')).json, { revoked: 0 })
   assert.ok(!(await accepts(two.accessToken)))
   const gone = await run('sessions', 'revoke', one.session)

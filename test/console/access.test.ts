@@ -257,7 +257,9 @@ consoleSuite('access in the console', (cast) => {
     await page.getByRole('heading', { name: /Images and tags/ }).waitFor()
 
     await page.getByRole('tab', { name: 'Compare' }).click()
-    await page.getByRole('heading', { name: /^Adds 1 capability to viewer, and lacks \d+ capabilities$/ }).waitFor()
+    await page
+      .getByRole('heading', { name: /^Adds 1 capability to viewer, and lacks \d+ capabilities$/ })
+      .waitFor()
     // Many differences are folded by group, and what both have is after them.
     assert.equal(await page.getByText('repo.blobs.get').count(), 0)
     await page.getByText(/^Repositories/).click()

@@ -72,7 +72,16 @@ consoleSuite('the console in the settings of its user', (cast) => {
       assert.equal(await page.evaluate(RUNNING), 0, what)
       assert.deepEqual(await page.evaluate(MOVING), [], what)
     }
-    for (const tab of ['folders', 'repositories', 'people', 'roles', 'pull-policies', 'advisories', 'audit', 'settings']) {
+    for (const tab of [
+      'folders',
+      'repositories',
+      'people',
+      'roles',
+      'pull-policies',
+      'advisories',
+      'audit',
+      'settings',
+    ]) {
       await open(`/folders/${organization.uid}?tab=${tab}`, organization.name)
       await assertStill(tab)
     }

@@ -133,9 +133,7 @@ const matches = ({ name, description = '' }: Choice, text: string): boolean =>
 
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
-  readonly query: (
-    text: string,
-  ) => ReturnType<typeof folderChoices | typeof repoChoices | OperatorChoices>
+  readonly query: (text: string) => ReturnType<typeof folderChoices | typeof repoChoices | OperatorChoices>
   /** The chosen one, for choices that search by uid does not find. */
   readonly named?: Choice | undefined
 }
