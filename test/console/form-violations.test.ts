@@ -120,7 +120,6 @@ consoleSuite('forms in dialogs', (cast) => {
       [`/folders/${uid}?tab=roles`, name, 'Create a role', 'Description (optional)'],
       [`/folders/${uid}?tab=pull-tokens`, name, 'Create a pull token', 'Name'],
       [`/folders/${uid}?tab=pull-policies&section=verifiers`, name, 'Create a verifier', 'Public key'],
-      [`/folders/${uid}?tab=advisories&section=publication`, name, 'Edit settings', 'Architectures'],
       [`/identities/${identity.uid}`, 'deploy', 'Change the rule', 'Subject'],
       [`/settings/${uid}?tab=sign-in`, `Settings of ${name}`, 'Add an identity provider', 'Client ID'],
     ] as const) {
