@@ -82,6 +82,20 @@ test('admin keys and admin sessions work beside the running server, which notice
       .sort(),
     [one, two].map(({ session }) => [session, 'ada@example.com', 'client', 'berth-cli']).sort(),
   )
+  const byUser = await run('sessions', 'list', '--user', 'Ada@Example.com', '--json')
+  assert.deepEqual(byUser.json, sessions.json)
+  const stranger = await run('sessions', 'list', '--user', 'nobody')
+  assert.deepEqual([stranger.code, stranger.stderr], [1, 'berth: user nobody not found\n'])
+  // A name that two users have.
+  await installation.store.db.kysely
+    .updateTable('identities')
+    .set({ name: 'grace' })
+    .where('uid', 'in', [identity, await createPerson(beside, { email: 'grace@example.com' })])
+    .execute()
+  const ambiguous = await run('sessions', 'revoke', '--user', 'grace')
+  assert.equal(ambiguous.code, 2)
+  assert.match(ambiguous.stderr, /several users have the name grace: use --identity with one of /)
+  assert.ok(ambiguous.stderr.includes(`${identity} ada@example.com`), ambiguous.stderr)
   const provider = `${first.organization.uid}/0123456789abcdef`
   for (const voucher of [{ kind: 'account' } as const, voucherOf(provider)]) {
     const { session } = await createClientTokens(beside, { identity: await createPerson(beside), voucher })
@@ -96,11 +110,21 @@ test('admin keys and admin sessions work beside the running server, which notice
   assert.ok(await accepts(one.accessToken))
   assert.equal((await run('sessions', 'revoke', one.session)).stdout, 'revoked 1 session\n')
   assert.deepEqual([await accepts(one.accessToken), await accepts(two.accessToken)], [false, true])
-  assert.deepEqual((await run('sessions', 'revoke', '--identity', identity, '--json')).json, { revoked: 1 })
+  assert.deepEqual((await run('sessions', 'revoke', '--user', 'ada@example.com', '--json')).json, {
+    revoked: 1,
+  })
+  assert.deepEqual((await run('sessions', 'revoke', '--identity', identity, '--json')).json, { revoked: 0 })
   assert.ok(!(await accepts(two.accessToken)))
   const gone = await run('sessions', 'revoke', one.session)
   assert.deepEqual([gone.code, gone.stderr], [1, `berth: there is no session ${one.session}\n`])
-  for (const args of [[], [one.session, '--identity', identity], ['--identity', 'me']])
+  for (const args of [
+    [],
+    [one.session, '--identity', identity],
+    [one.session, '--user', 'ada@example.com'],
+    ['--user', 'ada@example.com', '--identity', identity],
+    ['--identity', 'me'],
+    ['--user', ''],
+  ])
     assert.equal((await run('sessions', 'revoke', ...args)).code, 2, args.join(' '))
   const { kysely } = installation.store.db
   const events = await kysely

@@ -290,15 +290,31 @@ consoleSuite(
       await importInto(cast(), organization.uid, { 'nginx.yaml': wolfiDocument('nginx') })
       const { page, problems, open } = await signInAsImporter(cast(), organization.uid)
       await open(section(organization.uid, 'publication'), organization.name)
+      await page.getByText('Private', { exact: true }).waitFor()
+      // The addresses are folded by the clients that read them.
+      assert.equal(await page.getByText(/security\.json$/).count(), 0)
+      await page.getByText(/^Security database/).click()
       const url = (await page.getByText(/secdb\/security\.json$/).textContent()) ?? ''
+      await page.getByRole('button', { name: 'Copy the address: Security database, all packages' }).waitFor()
+      await page.getByText(/^OSV API/).click()
+      const osv = (await page.getByText(/\/osv\/[0-9a-f]+$/).textContent()) ?? ''
+      const query = () =>
+        fetch(`${osv}/v1/query`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"package":{"ecosystem":"Wolfi","name":"nginx"}}',
+        })
+      assert.equal((await query()).status, 401)
       assert.equal((await fetch(url)).status, 401)
       await page.getByRole('button', { name: 'Make public' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Make public' }).click()
       await page.getByText('Everyone can read the files without a token').waitFor()
       assert.equal((await fetch(url)).status, 200)
+      assert.equal((await query()).status, 200)
       await page.getByRole('button', { name: 'Edit settings' }).click()
       await page.getByRole('textbox', { name: 'Architectures' }).fill('x86_64, aarch64')
       await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Names of packages in the files').click()
       await page.getByText('x86_64, aarch64').waitFor()
       await page.getByText(/osv-scanner scan image/).waitFor()
       assert.deepEqual(problems, [])

@@ -5,11 +5,13 @@ import { inTransaction } from '@berth/server/storage/db.ts'
 import type { JobRunRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from '../support/api/api-fixture.ts'
 import { newAccount, operatorApi } from '../support/api/operator.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { eventually } from '../support/eventually.ts'
 import { createPerson, createSession } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
+import { newLocalAccount } from '../support/signin/local-accounts.ts'
 
 /** The pages of operators, by the roles and labels that assistive technology reads. */
 
@@ -154,7 +156,38 @@ consoleSuite('the operator pages', (cast) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'End all sessions' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click()
-    await page.getByText('There are no active sessions of this identity').waitFor()
+    await page.getByText('There are no active sessions of ').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('sessions are those of a user, who is chosen by name or email address', async () => {
+    const { berth } = cast()
+    const [ada, grace] = [`${newName('ada')}@example.com`, `${newName('grace')}@example.com`]
+    for (const email of [ada, grace]) {
+      const { identity_uid: identity } = await newLocalAccount(berth, email)
+      await createSession(berth, { identity, method: 'passkey' }, { kind: 'browser' })
+    }
+    const { page, problems, open } = await asOperator()
+    await open('/operator?tab=sessions', 'Operator')
+    const grid = page.getByRole('grid', { name: 'Sessions' })
+    await grid.waitFor()
+    await chooseInCombobox(page, 'User', ada.toUpperCase(), new RegExp(ada))
+    await page.waitForURL(/identity=[0-9a-f]{40}/)
+    await page.getByText(`berth admin sessions list --user ${ada}`).waitFor()
+    await eventually(async () => (await grid.getByRole('row').count()) === 1 + 1)
+    await grid.getByText('with a passkey').waitFor()
+    await assertAccessible(page, 'operator-sessions-of-user')
+    await page.reload()
+    await eventually(
+      async () => (await page.getByRole('combobox', { name: 'User' }).inputValue()) === 'Ada Lovelace',
+    )
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.getByRole('button', { name: 'End all sessions of Ada Lovelace' }).click()
+    await page.getByRole('dialog').getByText(`berth admin sessions revoke --user ${ada}`).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click()
+    await page.getByText('There are no active sessions of Ada Lovelace').waitFor()
+    await chooseInCombobox(page, 'User', grace, new RegExp(grace))
+    await eventually(async () => (await grid.getByRole('row').count()) === 1 + 1)
     assert.deepEqual(problems, [])
   })
 

@@ -314,6 +314,7 @@ consoleSuite('copies in the console', (cast) => {
     await submit(page)
     await page.getByRole('alert').getByText('The source has no image 1.0.').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Discard changes' }).click()
 
     await open(`/repos/${from}`, 'app')
     await page.getByRole('button', { name: 'Copy all tags to…' }).click()

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { managedRole } from '../support/api/api-fixture.ts'
+import { claimMatch, managedRole } from '../support/api/api-fixture.ts'
 import { chooseInCombobox } from '../support/console/combobox.ts'
 import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { assertAccessible } from '../support/signin/axe.ts'
 
-/** What the server rejects is at the field that was wrong. The names of fields come from the server: a dialog that asks for others shows nothing there. */
+/** Forms in dialogs: what is typed is not lost, and what the server rejects is at the field that was wrong. The names of fields come from the server: a dialog that asks for others shows nothing there. */
 
 type Values = Readonly<Record<string, string>>
 
 const LONG = 'x'.repeat(5000)
 
-consoleSuite('rejected values in dialogs', (cast) => {
+consoleSuite('forms in dialogs', (cast) => {
   const fill = async (page: Page, values: Values) => {
     for (const [label, value] of Object.entries(values)) await page.getByLabel(label).fill(value)
   }
@@ -29,9 +30,11 @@ consoleSuite('rejected values in dialogs', (cast) => {
     assert.equal(await dialog.locator('.field .error').count(), Object.keys(errors).length)
     assert.equal(await dialog.getByRole('alert').count(), 0)
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Discard changes' }).click()
+    await dialog.waitFor({ state: 'detached' })
   }
 
-  test('of identity providers, group mappings and cloud accounts', async () => {
+  test('rejected values of identity providers, group mappings and cloud accounts', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
     const openTab = (tab: string) =>
@@ -90,7 +93,7 @@ consoleSuite('rejected values in dialogs', (cast) => {
     assert.deepEqual(problems, [])
   })
 
-  test('of operators: limits and storage runs', async () => {
+  test('rejected values of operators: limits and storage runs', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await openConsole(cast().chromium, cast().berth, cast().berth.owner)
     await open(`/operator?tab=organizations&q=${organization.name}`, 'Operator')
@@ -101,6 +104,59 @@ consoleSuite('rejected values in dialogs', (cast) => {
     await page.getByRole('button', { name: 'Collect garbage' }).click()
     await fill(page, { 'Minimum age in hours': '0' })
     await assertRejected(page, 'Start the dry run', { 'Minimum age in hours': /at least one hour/ })
+    assert.deepEqual(problems, [])
+  })
+
+  test('with changes, a dialog asks before it closes; without, it closes immediately', async () => {
+    const { uid, name } = await cast().organization()
+    const identity = await cast().admin.create(`iam/identities/${uid}`, { name: 'deploy', claimMatch })
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const dialog = page.getByRole('dialog')
+    const question = page.getByRole('dialog', { name: 'Discard the changes?' })
+    const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click()
+    const closed = () => dialog.first().waitFor({ state: 'detached' })
+    for (const [path, heading, button, field] of [
+      [`/folders/${uid}?tab=folders`, name, 'Create a folder', 'Name'],
+      [`/folders/${uid}?tab=roles`, name, 'Create a role', 'Description (optional)'],
+      [`/folders/${uid}?tab=pull-tokens`, name, 'Create a pull token', 'Name'],
+      [`/folders/${uid}?tab=pull-policies&section=verifiers`, name, 'Create a verifier', 'Public key'],
+      [`/identities/${identity.uid}`, 'deploy', 'Change the rule', 'Subject'],
+      [`/settings/${uid}?tab=sign-in`, `Settings of ${name}`, 'Add an identity provider', 'Client ID'],
+    ] as const) {
+      await open(path, heading)
+      await press(button)
+      const text = dialog.getByRole('textbox', { name: field, exact: true })
+      const before = await text.inputValue()
+      await page.keyboard.press('Escape')
+      await closed()
+      await press(button)
+      await text.fill('typed')
+      for (const leave of [() => page.keyboard.press('Escape'), () => page.mouse.click(5, 5)]) {
+        await leave()
+        await question.waitFor()
+        await press('Keep editing')
+        await question.waitFor({ state: 'detached' })
+        assert.equal(await text.inputValue(), 'typed', button)
+      }
+      await text.fill(before)
+      await page.keyboard.press('Escape')
+      await closed()
+      await press(button)
+      await text.fill('typed')
+      await page.keyboard.press('Escape')
+      await question.waitFor()
+      await press('Discard changes')
+      await closed()
+      await press(button)
+      assert.equal(await text.inputValue(), before, button)
+      await page.keyboard.press('Escape')
+      await closed()
+    }
+    await press('Add an identity provider')
+    await dialog.getByRole('textbox', { name: 'Client ID' }).fill('typed')
+    await page.keyboard.press('Escape')
+    await question.waitFor()
+    await assertAccessible(page, 'a question before changes are lost')
     assert.deepEqual(problems, [])
   })
 

@@ -7,6 +7,7 @@ import {
   assertFocused,
   assertSomethingFocused,
   choose,
+  discardTo,
   escapeTo,
   openDialog,
   press,
@@ -58,7 +59,7 @@ consoleSuite('the console without a mouse', (cast) => {
       .getByText(/must match/)
       .waitFor()
     await assertFocused(page, 'textbox', 'Name')
-    await escapeTo(page, 'button', 'Create a folder')
+    await discardTo(page, 'button', 'Create a folder')
     await openDialog(page, 'Create a folder')
     await page.keyboard.type('web')
     await tabTo(page, 'button', 'Create the folder')
@@ -79,7 +80,7 @@ consoleSuite('the console without a mouse', (cast) => {
     await press(page, 'Enter')
     await page.getByRole('dialog').getByRole('alert').waitFor()
     await assertFocused(page, 'textbox', 'Name')
-    await escapeTo(page, 'button', 'Create a repository')
+    await discardTo(page, 'button', 'Create a repository')
     await openDialog(page, 'Create a repository')
     await page.keyboard.type('nginx')
     await press(page, 'Enter')
@@ -104,7 +105,7 @@ consoleSuite('the console without a mouse', (cast) => {
       .getByText(/email|address/i)
       .nth(2)
       .waitFor()
-    await escapeTo(page, 'button', 'Create an invite')
+    await discardTo(page, 'button', 'Create an invite')
     await openDialog(page, 'Create an invite')
     await tabTo(page, 'combobox', 'Role')
     await choose(page, 'viewer', /^viewer/)
@@ -230,7 +231,7 @@ consoleSuite('the console without a mouse', (cast) => {
       .getByText(/must match/)
       .waitFor()
     await assertFocused(page, 'textbox', 'Name')
-    await escapeTo(page, 'button', 'Create a pull token')
+    await discardTo(page, 'button', 'Create a pull token')
     await openDialog(page, 'Create a pull token')
     await retype(page, 'edge')
     await press(page, 'Enter')

@@ -72,7 +72,16 @@ consoleSuite('the console in the settings of its user', (cast) => {
       assert.equal(await page.evaluate(RUNNING), 0, what)
       assert.deepEqual(await page.evaluate(MOVING), [], what)
     }
-    for (const tab of ['folders', 'repositories', 'people', 'audit', 'settings']) {
+    for (const tab of [
+      'folders',
+      'repositories',
+      'people',
+      'roles',
+      'pull-policies',
+      'advisories',
+      'audit',
+      'settings',
+    ]) {
       await open(`/folders/${organization.uid}?tab=${tab}`, organization.name)
       await assertStill(tab)
     }
@@ -83,6 +92,9 @@ consoleSuite('the console in the settings of its user', (cast) => {
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').waitFor()
     await assertStill('the search')
+    await open(`/folders/${organization.uid}?tab=advisories&section=publication`, organization.name)
+    await page.getByText(/^Security database/).click()
+    await assertStill('a fold')
     assert.deepEqual(problems, [])
   })
 

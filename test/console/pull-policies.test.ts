@@ -65,6 +65,7 @@ consoleSuite(
       await open(`/folders/${folder.uid}?tab=pull-policies&section=decisions`, 'team')
       const decisions = page.getByRole('grid', { name: 'Decisions' })
       await decisions.getByText('the end of life of debian:10 is 2024-06-30').waitFor()
+      await assertAccessible(page, 'decisions')
       await page.getByLabel('Last day').fill('2024-02-29')
       await page.getByText('No decision matches these filters.').waitFor()
       await page.getByText('--until 2024-02-29').waitFor()
@@ -84,6 +85,7 @@ consoleSuite(
       await page.getByRole('dialog').getByRole('button', { name: 'Create the override' }).click()
       await page.getByRole('grid', { name: 'Overrides' }).getByText('until the move to trixie').waitFor()
       assert.equal((await pull()).status, 200)
+      await assertAccessible(page, 'overrides')
       assert.deepEqual(problems, [])
     })
 

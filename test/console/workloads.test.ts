@@ -50,18 +50,7 @@ consoleSuite('workloads in the console', (cast) => {
     await page.getByRole('textbox', { name: 'Name' }).fill('app-ci')
     await page.waitForURL(/name=app-ci/)
 
-    // Nothing can be created without the proposed role while roles are loading.
-    const roles = Promise.withResolvers<void>()
-    await page.route(/\/iam\/v2beta1\/roles/, async (route) => {
-      await roles.promise
-      await route.continue()
-    })
-    await page.reload()
-    await page.getByText('GitHub, acme/app, branch main').waitFor()
     const create = page.getByRole('button', { name: 'Create the identity' })
-    assert.equal(await create.isDisabled(), true)
-    assert.equal(await page.getByText(/^berth iam identities create/).count(), 0)
-    roles.resolve()
     const command = await page.getByText(/^berth iam identities create github app-ci/).textContent()
     assert.equal(
       command,
@@ -96,6 +85,32 @@ consoleSuite('workloads in the console', (cast) => {
     const row = page.getByRole('row', { name: /^app-ci/ }).first()
     await row.getByText('GitHub, acme/app, branch main').waitFor()
     await row.getByText('registry.push').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('Enter while the proposed role is loading creates the identity with the role as soon as it has loaded', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    const roles = Promise.withResolvers<void>()
+    await page.route(/\/iam\/v2beta1\/roles/, async (route) => {
+      await roles.promise
+      await route.continue()
+    })
+    const typed = 'platform=github&f-repo=acme/app&f-ref=refs/heads/main&name=early'
+    await open(`/create-identity/${organization.uid}?step=role&${typed}`, 'Create an identity')
+    await page.getByText('GitHub, acme/app, branch main').waitFor()
+    assert.equal(await page.getByText(/^berth iam identities create/).count(), 0)
+    await page.getByRole('textbox', { name: 'Name' }).press('Enter')
+    await page.getByRole('button', { name: 'Working…' }).waitFor()
+    const { body } = await cast().admin.get('iam/identities', { 'uidp.descendants_of': organization.uid })
+    assert.deepEqual(body.identities, [])
+    roles.resolve()
+    await page.getByRole('heading', { level: 1, name: 'early' }).waitFor()
+    const bindings = (await cast().admin.get('iam/roleBindings', { identity: uidIn(page) })).body.roleBindings
+    assert.deepEqual(
+      bindings.map(({ roleUid }: { roleUid: string }) => roleUid),
+      [managedRole('registry.push')],
+    )
     assert.deepEqual(problems, [])
   })
 
@@ -230,8 +245,6 @@ consoleSuite('workloads in the console', (cast) => {
     await page.keyboard.type('acme/app')
     await page.keyboard.press('Enter')
     await page.getByText('GitLab, acme/app, any branch').waitFor()
-    // Enter does nothing while the roles are loading.
-    await page.getByRole('button', { name: 'Create the identity', disabled: false }).waitFor()
     await page.getByRole('textbox', { name: 'Name' }).focus()
     await page.keyboard.press('Enter')
     await page.getByText('.gitlab-ci.yml').first().waitFor()

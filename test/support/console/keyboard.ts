@@ -78,6 +78,16 @@ export async function escapeTo(page: Page, role: Role, name: Name): Promise<void
   await assertFocused(page, role, name)
 }
 
+/** Closes a dialog in which something is entered, and discards that; the focus returns to what opened it. */
+export async function discardTo(page: Page, role: Role, name: Name): Promise<void> {
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog', { name: 'Discard the changes?' }).waitFor()
+  await tabTo(page, 'button', 'Discard changes')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+  await assertFocused(page, role, name)
+}
+
 /** Types in a combobox that has the focus, and takes the first choice. */
 export async function choose(page: Page, text: string, option: Name): Promise<void> {
   await page.keyboard.type(text)

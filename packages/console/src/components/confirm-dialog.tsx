@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { FormDialog } from './form-dialog.tsx'
+import { ActionDialog } from './action-dialog.tsx'
 
 interface ConfirmDialogProps {
   readonly title: string
@@ -14,5 +14,5 @@ interface ConfirmDialogProps {
 
 /** Asks before something is done. For what cannot be restored, `DeleteDialog` asks for the name. */
 export function ConfirmDialog({ children, ...props }: ConfirmDialogProps) {
-  return <FormDialog {...props}>{() => <div className="dialog-text">{children}</div>}</FormDialog>
+  return <ActionDialog {...props}>{() => <div className="dialog-text">{children}</div>}</ActionDialog>
 }

@@ -1,106 +1,73 @@
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useState } from 'react'
-import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
-import { hasStatus } from '../api/query-client.ts'
-import { Failure } from './failure.tsx'
+import { type ReactNode, useState } from 'react'
+import { ActionDialog, type ActionDialogProps } from './action-dialog.tsx'
 import { Field } from './field.tsx'
-import { useFocusReturn } from './focus-return.ts'
+import { LeaveDialog, LeaveGuard, unsaved } from './leave-guard.tsx'
 
-/** Dialogs with a form. Each opens from a button or a menu, and shows what the server rejects. */
+/** Dialogs with a form: what a user entered is not lost by a key or a click beside the dialog. */
 
-const PRECONDITION_FAILED = 412
-
-export interface FormDialogProps {
-  readonly title: string
-  readonly action: string
-  /** The button that closes the dialog without the action. */
-  readonly cancel?: string
-  readonly isDangerous?: boolean
-  /** For text that needs the width of the page. */
-  readonly isWide?: boolean
-  /** The action is not possible yet, for example because nothing is typed. */
-  readonly isDisabled?: boolean
-  readonly onClose: () => void
-  /** Sends the form. The dialog closes when it resolves, and shows its failure. */
-  readonly submit: () => Promise<unknown>
-  /** Instead of closing the dialog. */
-  readonly onSent?: () => void
-  /** Loads the current version of what was edited, after a conflict. */
-  readonly reload?: () => Promise<unknown>
-  /** Fields; `failure` is that of the last attempt. */
-  readonly children: (failure: unknown) => ReactNode
+export interface FormDialogProps extends ActionDialogProps {
+  /** What the user enters, as the fields have it. If it is not what it was first, the dialog asks before it closes. `null`: nothing can be lost. */
+  readonly entered: object | string | null
+  /** What has the changes, for example "The README". */
+  readonly what?: string
 }
 
-export function FormDialog(props: FormDialogProps) {
-  const { title, action, cancel = 'Cancel', isDangerous, isWide, isDisabled } = props
-  const { onClose, submit, onSent = onClose, reload, children } = props
-  useFocusReturn()
-  const { mutate, error, isPending, reset } = useMutation({ mutationFn: submit, onSuccess: onSent })
-  const onSubmit = (event: FormEvent) => {
-    event.preventDefault()
-    if (!isPending && isDisabled !== true) mutate()
+export function FormDialog({ entered, what = 'The form', ...form }: FormDialogProps) {
+  const { onClose, onSent = onClose, submit, reload } = form
+  const current = JSON.stringify(entered)
+  const [first, setFirst] = useState(current)
+  /** What was entered before the current version was loaded. */
+  const [replaced, setReplaced] = useState<string>()
+  const [isClosing, setClosing] = useState(false)
+  const [isSending, setSending] = useState(false)
+  if (replaced !== undefined) {
+    // A form that keeps what was entered beside the new version can still lose it.
+    if (replaced !== current) setFirst(current)
+    setReplaced(undefined)
   }
-  const isConflict = hasStatus(error, PRECONDITION_FAILED)
+  // Changes that are being saved are not lost.
+  const isGuarded = current !== first && !isSending
+  const question = unsaved(what)
+  const send = async () => {
+    setSending(true)
+    try {
+      await submit()
+    } finally {
+      setSending(false)
+    }
+  }
   return (
-    <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onClose()} isDismissable>
-      <Modal className={isWide ? 'modal wide' : 'modal'}>
-        <Dialog className="dialog">
-          <Heading slot="title" level={2}>
-            {title}
-          </Heading>
-          <Form onSubmit={onSubmit} validationBehavior="aria">
-            {isConflict ? (
-              <div className="alert" role="alert">
-                <p>
-                  Someone else changed this in the meantime. Load the current version, and then apply your
-                  change again.
-                </p>
-                <Button
-                  className="button quiet"
-                  onPress={() => {
-                    void reload?.().then(reset)
-                  }}
-                >
-                  Load the current version
-                </Button>
-              </div>
-            ) : (
-              <Failure failure={error} />
-            )}
-            {children(error)}
-            <div className="actions">
-              <Button className="button quiet" onPress={onClose}>
-                {/* What is sent cannot be cancelled. */}
-                {isPending ? 'Close' : cancel}
-              </Button>
-              <Button
-                type="submit"
-                className={isDangerous ? 'button danger' : 'button'}
-                isDisabled={isDisabled === true}
-                isPending={isPending}
-              >
-                {isPending ? 'Working…' : action}
-              </Button>
-            </div>
-          </Form>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <>
+      <ActionDialog
+        {...form}
+        submit={send}
+        onClose={() => (isGuarded ? setClosing(true) : onClose())}
+        onSent={onSent}
+        {...(reload !== undefined && {
+          reload: async () => {
+            await reload()
+            setReplaced(current)
+          },
+        })}
+      />
+      {isGuarded && <LeaveGuard question={question} />}
+      {isClosing && <LeaveDialog question={question} onStay={() => setClosing(false)} onLeave={onClose} />}
+    </>
   )
 }
 
-interface DeleteDialogProps extends Pick<FormDialogProps, 'onClose' | 'submit'> {
+interface DeleteDialogProps extends Pick<ActionDialogProps, 'onClose' | 'submit'> {
   /** For example "folder". */
   readonly kind: string
   readonly name: string
   readonly children: ReactNode
 }
 
-/** Deletes after the user typed the name. */
+/** Deletes after the user typed the name, which is not worth a question when the dialog closes. */
 export function DeleteDialog({ kind, name, children, ...rest }: DeleteDialogProps) {
   const [typed, setTyped] = useState('')
   return (
-    <FormDialog
+    <ActionDialog
       {...rest}
       title={`Delete the ${kind}`}
       action={`Delete the ${kind}`}
@@ -113,6 +80,6 @@ export function DeleteDialog({ kind, name, children, ...rest }: DeleteDialogProp
           <Field label={`Type ${name} to confirm`} value={typed} onChange={setTyped} isFirst />
         </>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }

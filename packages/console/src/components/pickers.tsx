@@ -19,6 +19,7 @@ import {
   organizationChoices,
   repoChoices,
   roleChoices,
+  userChoices,
 } from '../api/queries/choices.ts'
 import { resourcesQuery } from '../api/queries/resources.ts'
 import { messageOf } from '../api/query-client.ts'
@@ -132,9 +133,7 @@ const matches = ({ name, description = '' }: Choice, text: string): boolean =>
 
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
-  readonly query: (
-    text: string,
-  ) => ReturnType<typeof folderChoices | typeof repoChoices | typeof organizationChoices>
+  readonly query: (text: string) => ReturnType<typeof folderChoices | typeof repoChoices | OperatorChoices>
   /** The chosen one, for choices that search by uid does not find. */
   readonly named?: Choice | undefined
 }
@@ -217,15 +216,22 @@ export function RepoPicker(props: PickerProps) {
   return <SearchPicker {...props} query={repoChoices} />
 }
 
+type OperatorChoices = typeof organizationChoices | typeof userChoices
+
+/** Returns what has a uid, for operators, once it is known. */
+export function useOperatorChoice(query: OperatorChoices, uid: string): Choice | undefined {
+  const { data } = useQuery({ ...query(uid), enabled: uid !== '' })
+  return data?.choices.find(({ id }) => id === uid)
+}
+
 /** An organization of the installation, for operators, who may have no role in it. */
 export function OrganizationPicker(props: PickerProps) {
-  const { value } = props
-  const { data } = useQuery({ ...organizationChoices(value), enabled: value !== '' })
-  return (
-    <SearchPicker
-      {...props}
-      query={organizationChoices}
-      named={data?.choices.find(({ id }) => id === value)}
-    />
-  )
+  const named = useOperatorChoice(organizationChoices, props.value)
+  return <SearchPicker {...props} query={organizationChoices} named={named} />
+}
+
+/** A user of the installation, for operators, by a part of the name or of the email address. */
+export function UserPicker(props: PickerProps) {
+  const named = useOperatorChoice(userChoices, props.value)
+  return <SearchPicker {...props} query={userChoices} named={named} />
 }

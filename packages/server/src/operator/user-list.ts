@@ -30,6 +30,8 @@ export interface UserRow {
 export interface UserFilter {
   /** Part of the name or of the email address; '' for all. */
   readonly query?: string
+  /** The whole name or email address, ignoring case. */
+  readonly named?: string
   readonly kind?: 'local' | 'provider' | 'none' | undefined
   readonly suspended?: boolean
   /** uid of one identity. */
@@ -39,7 +41,7 @@ export interface UserFilter {
 /** Lists users by email address. Reads all identities of users, in a reader thread. */
 export async function listUsers(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
-  { query = '', kind, suspended = false, uid }: UserFilter,
+  { query = '', named, kind, suspended = false, uid }: UserFilter,
   { max, after }: { readonly max: number; readonly after?: readonly CursorValue[] | undefined },
 ): Promise<readonly UserRow[]> {
   const sql = sqlText(db.engine)
@@ -57,6 +59,14 @@ export async function listUsers(
     const matches = [email, name].map((text) => `lower(${text}) like ${sql.bind(like)} escape '\\'`)
     const own = parseUid(query) === undefined ? [] : [`i.uid = ${sql.bind(query)}`]
     conditions.push(`(${[...matches, ...own].join(' or ')})`)
+  }
+  if (named !== undefined) {
+    // The function lower of SQLite changes ASCII letters only.
+    const equal = [email, name].flatMap((text) => [
+      `${text} = ${sql.bind(named)}`,
+      `lower(${text}) = ${sql.bind(named.toLowerCase())}`,
+    ])
+    conditions.push(`(${equal.join(' or ')})`)
   }
   if (kind === 'local') conditions.push('a.id is not null')
   if (kind === 'provider') conditions.push(`a.id is null and i.issuer <> ''`)

@@ -83,6 +83,25 @@ export const organizationChoices = (text: string) =>
     },
   })
 
+/** Users of the installation, for operators. `text`: a part of the name or of the email address, or a uid. */
+export const userChoices = (text: string) =>
+  queryOptions({
+    ...shared,
+    queryKey: ['operator', 'user-choices', text],
+    queryFn: async ({ signal }): Promise<FoundChoices> => {
+      const { accounts, nextPageToken } = await api.operatorAccounts.list(
+        { query: text, pageSize: PAGE_SIZE },
+        { signal },
+      )
+      const choices = accounts.map(({ uid, name, email }) => ({
+        id: uid,
+        name: name || email || uid,
+        description: email || uid,
+      }))
+      return { choices, hasMore: nextPageToken !== '' }
+    },
+  })
+
 async function firstFolders(organization: string, signal: AbortSignal): Promise<FoundChoices> {
   const within = organization === '' ? {} : { uidp: { descendantsOf: organization } }
   const { groups, nextPageToken } = await api.groups.list(

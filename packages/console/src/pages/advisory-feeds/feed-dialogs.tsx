@@ -75,6 +75,7 @@ export function AddFeedDialog({ folder, onClose }: DialogProps & { readonly fold
       title="Add a feed"
       action="Add the feed"
       isDisabled={url === ''}
+      entered={{ url, settings }}
       onClose={onClose}
       submit={async () => {
         const { uid } = await api.advisoryFeeds.create(folder, { url, ...settings })
@@ -116,6 +117,7 @@ export function EditFeedDialog({ feed, onClose }: DialogProps & { readonly feed:
     <FormDialog
       title="Edit the feed"
       action="Save"
+      entered={settings}
       onClose={onClose}
       submit={async () => {
         await api.advisoryFeeds.update(uid, settings, {

@@ -128,6 +128,7 @@ function CopyFormDialog(props: CopyFormDialogProps) {
       title={isSingle ? 'Copy the image' : items === undefined ? 'Copy tags' : `Copy ${what}`}
       action={isSingle || items === undefined ? 'Copy' : `Copy ${what}`}
       isDisabled={target === '' || missing !== undefined || items === undefined || items.length === 0}
+      entered={form}
       onClose={onClose}
       onSent={onSent}
       submit={submit}

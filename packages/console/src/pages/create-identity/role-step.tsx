@@ -16,6 +16,7 @@ import { Equivalent } from '../../components/copy.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { NameFields } from '../../components/name-fields.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
+import { useSendWhenLoaded } from '../../use-send-when-loaded.ts'
 import type { StepProps } from './create-identity.tsx'
 import { commandOf, proposedName, ruleOf } from './wizard.ts'
 
@@ -30,7 +31,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const path = usePath(folder.uid, folder.name)
   const missing = useAccess().missing(folder.uid, 'role_bindings.create')
   // Until the roles are known, neither is the proposed one: an identity that is created now would lack it.
-  const { data: roles = [], isPending } = useQuery(rolesQuery(organization))
+  const { data: roles = [], isPending, error: unread } = useQuery(rolesQuery(organization))
   const proposal = state.platform === 'kubernetes' ? PULL_ROLE : PUSH_ROLE
   const proposed = missing === undefined ? roles.find(({ name }) => name === proposal)?.uid : ''
   const role = state.role ?? proposed ?? ''
@@ -39,10 +40,10 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const [isWorking, setWorking] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const read = ruleOf(state)
-  const create = async (event: FormEvent) => {
-    event.preventDefault()
-    if (isWorking || isPending || name === '') return
+  const create = async () => {
+    if (isWorking || name === '') return
     if ('problems' in read) return goTo('details')
+    if (unread !== null && state.role === undefined && missing === undefined) return setFailure(unread)
     setWorking(true)
     setFailure(null)
     try {
@@ -61,8 +62,13 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
       setWorking(false)
     }
   }
+  const { send, isWaiting } = useSendWhenLoaded(isPending, () => void create())
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    if (name !== '') send()
+  }
   return (
-    <Form className="page-form" onSubmit={(event) => void create(event)} validationBehavior="aria">
+    <Form className="page-form" onSubmit={onSubmit} validationBehavior="aria">
       {'rule' in read && (
         <p>
           The identity trusts <strong>{trustOf(read.rule)}</strong>.
@@ -94,8 +100,8 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
         <Button className="button quiet" onPress={() => goTo('details')}>
           Back
         </Button>
-        <Button type="submit" className="button" isDisabled={isWorking || isPending || name === ''}>
-          {isWorking ? 'Working…' : 'Create the identity'}
+        <Button type="submit" className="button" isDisabled={isWorking || name === ''}>
+          {isWorking || isWaiting ? 'Working…' : 'Create the identity'}
         </Button>
       </div>
       {!isPending && (

@@ -29,6 +29,7 @@ export function CreateFolderDialog({
       title={`Create ${parent === '' ? 'an organization' : 'a folder'}`}
       action={`Create the ${kind}`}
       isDisabled={naming.name === ''}
+      entered={naming}
       onClose={onClose}
       submit={async () => {
         const { uid } = await api.groups.create(parent, naming)
@@ -62,6 +63,7 @@ export function EditFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
       title={`Edit the ${kind}`}
       action="Save"
       isDisabled={naming.name === ''}
+      entered={naming}
       onClose={onClose}
       submit={async () => {
         await api.groups.update(uid, naming, { ifMatch: edited.etag })

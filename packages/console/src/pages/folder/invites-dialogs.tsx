@@ -40,6 +40,7 @@ export function InviteDialog({
       title="Create an invite"
       action="Create the invite"
       isDisabled={roleUid === ''}
+      entered={{ roleUid, email, ttl, singleUse }}
       onClose={onClose}
       submit={async () => {
         onCreated(await api.groupInvites.create(uid, { roleUid, email: email.trim(), ttl, singleUse }))

@@ -23,6 +23,7 @@ export function AddDialog({ uid, onClose }: { readonly uid: string; readonly onC
       title="Grant a role"
       action="Grant the role"
       isDisabled={identityUid === '' || roleUid === ''}
+      entered={{ identityUid, roleUid }}
       onClose={onClose}
       submit={async () => {
         await api.roleBindings.create(uid, { identityUid, roleUid })
@@ -80,7 +81,9 @@ export function ChangeDialog({
     <FormDialog
       title={`Change the role of ${memberName(member)}`}
       action="Change the role"
-      isDisabled={data === undefined || roleUid === '' || roleUid === current?.roleUid}
+      isDisabled={roleUid === '' || roleUid === current?.roleUid || (data === undefined && error !== null)}
+      isLoading={data === undefined && error === null}
+      entered={roleUid}
       onClose={onClose}
       submit={async () => {
         await api.roleBindings.update(binding, { roleUid }, { ifMatch: data?.etag })

@@ -40,15 +40,19 @@ export function CreatePullTokenDialog({ uid, path, onClose, onCreated }: CreateP
   const [name, setName] = useState('pull-token')
   const [ttl, setTtl] = useState<string>(DEFAULT_LIFETIME)
   const [chosenRole, setRole] = useState<string | undefined>()
-  const { data: roles = [] } = useQuery(rolesQuery(organizationOf(uid)))
+  const { data: roles = [], isPending } = useQuery(rolesQuery(organizationOf(uid)))
   const roleUid = chosenRole ?? roles.find((role) => role.name === PULL_ROLE)?.uid ?? ''
+  /** The role that is proposed is not known yet. */
+  const isLoading = isPending && chosenRole === undefined
   const repository = repositoryKinds[roles.find(({ uid: role }) => role === roleUid)?.name ?? '']
   const lifetime = lifetimes.find(({ id }) => id === ttl) ?? lifetimes[2]
   return (
     <FormDialog
       title="Create a pull token"
       action="Create the pull token"
-      isDisabled={name === '' || roleUid === ''}
+      isDisabled={name === '' || (roleUid === '' && !isLoading)}
+      isLoading={isLoading}
+      entered={{ name, ttl, chosenRole }}
       onClose={onClose}
       submit={async () => {
         if (!isSecureContext)

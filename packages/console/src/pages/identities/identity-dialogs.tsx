@@ -31,6 +31,7 @@ export function EditIdentityDialog({
       title="Edit the identity"
       action="Save"
       isDisabled={naming.name === ''}
+      entered={naming}
       onClose={onClose}
       submit={async () => {
         await api.identities.update(uid, naming, { ifMatch: edited.etag })

@@ -95,6 +95,7 @@ function GrantDialog({ identity, onClose }: { readonly identity: Identity; reado
       title="Grant a role"
       action="Grant the role"
       isDisabled={folder === '' || roleUid === ''}
+      entered={{ folder, roleUid }}
       onClose={onClose}
       submit={async () => {
         await api.roleBindings.create(folder, { identityUid: identity.uid, roleUid })

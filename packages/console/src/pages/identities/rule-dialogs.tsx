@@ -35,6 +35,7 @@ export function RuleDialog({ identity, onClose }: RuleDialogProps) {
       title="Change the rule"
       action="Save"
       isDisabled={'problems' in read}
+      entered={values}
       onClose={onClose}
       submit={async () => {
         if ('problems' in read) return
@@ -78,6 +79,7 @@ export function KeysDialog({ identity, onClose }: RuleDialogProps) {
       title="Add or replace keys"
       action={keepsExisting ? 'Add the keys' : 'Replace the keys'}
       isDisabled={text.trim() === '' || expires === ''}
+      entered={{ text, expires, keepsExisting }}
       onClose={onClose}
       submit={async () => {
         const issuerKeys = keepsExisting ? addKeys(stored?.issuerKeys ?? '', text) : text

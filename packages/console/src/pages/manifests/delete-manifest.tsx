@@ -4,9 +4,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
 import { manifestDeletionQuery } from '../../api/queries/registry/manifests.ts'
 import { messageOf } from '../../api/query-client.ts'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Command, quoted } from '../../components/copy.tsx'
 import { shortDigest } from '../../components/digest.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { formatBytes, plural } from '../../components/quantity.tsx'
 
 interface DeleteManifestProps {
@@ -23,7 +23,7 @@ export function DeleteManifestDialog({ repo, path, digest, onClose }: DeleteMani
   const navigate = useNavigate()
   const { data, error } = useQuery(manifestDeletionQuery(repo, digest))
   return (
-    <FormDialog
+    <ActionDialog
       title={`Delete ${shortDigest(digest)}`}
       action="Delete the manifest"
       isDangerous
@@ -56,7 +56,7 @@ export function DeleteManifestDialog({ repo, path, digest, onClose }: DeleteMani
           />
         </>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }
 

@@ -125,7 +125,9 @@ function User({ account }: { readonly account: OperatorAccount }) {
         {operator && <Badge title="Has a role on the platform">operator</Badge>}
         {suspended && <Badge tone="bad">suspended</Badge>}
       </span>
-      <span className="second">{email || uid}</span>
+      <span className="second one-line" title={email || uid}>
+        {email || uid}
+      </span>
     </>
   )
 }
@@ -201,6 +203,7 @@ function CreateDialog({
       title="Create an account"
       action="Create the account"
       isDisabled={email.trim() === ''}
+      entered={{ email, name }}
       onClose={onClose}
       submit={async () => {
         onCreated(await api.operatorAccounts.createAccount({ email, name }))
@@ -270,6 +273,7 @@ function AccountDialog({ change, account, onClose, onLink, refresh }: AccountDia
       action={title}
       isDangerous={change !== 'activate'}
       isDisabled={change === 'delete' && typed !== email}
+      entered={{ removePasskeys }}
       onClose={onClose}
       submit={async () => {
         await run[change]()

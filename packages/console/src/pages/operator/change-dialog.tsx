@@ -1,13 +1,15 @@
 import { BerthError } from '@berth/client'
 import { useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { FormDialog } from '../../components/form-dialog.tsx'
+import { FormDialog, type FormDialogProps } from '../../components/form-dialog.tsx'
 
 interface ChangeDialogProps {
   readonly title: string
   readonly action: string
   readonly isDangerous?: boolean
   readonly isDisabled?: boolean
+  /** As in `FormDialog`. */
+  readonly entered: FormDialogProps['entered']
   readonly onClose: () => void
   readonly submit: () => Promise<unknown>
   readonly children: ReactNode | ((failure: unknown) => ReactNode)

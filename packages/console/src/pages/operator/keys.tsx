@@ -76,6 +76,7 @@ function RotateDialog({
       action={title}
       isDangerous={isWithdrawal}
       isDisabled={isWithdrawal && typed !== CONFIRMATION}
+      entered={null}
       onClose={onClose}
       submit={async () => {
         await api.operatorSigningKeys.rotateSigningKeys({ withdraw: isWithdrawal })

@@ -164,6 +164,7 @@ function StatusDialog({ organization: { uid, name, suspended }, onClose }: Dialo
       title={`${verb} ${name}`}
       action={`${verb} the organization`}
       isDangerous={!suspended}
+      entered={null}
       onClose={onClose}
       submit={async () => {
         await (suspended
@@ -216,6 +217,7 @@ function LimitDialog({ organization: { uid, name, usage }, onClose }: DialogProp
       title={`Limits of ${name}`}
       action="Save the limit"
       isDisabled={!/^\d*$/.test(max)}
+      entered={{ kind, max }}
       onClose={onClose}
       submit={async () => {
         await api.operatorOrganizations.setOrganizationLimits({

@@ -5,12 +5,16 @@ import { useState } from 'react'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
+import { userChoices } from '../../api/queries/choices.ts'
 import { sessionsQuery } from '../../api/queries/operator.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
-import { Equivalent } from '../../components/copy.tsx'
-import { FilterBar, FilterChips, TextFilter } from '../../components/filter-bar.tsx'
+import { Equivalent, quoted } from '../../components/copy.tsx'
+import type { Choice } from '../../components/field.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
 import { PageList } from '../../components/page-list.tsx'
+import { PickerFilter } from '../../components/picker-filter.tsx'
+import { UserPicker, useOperatorChoice } from '../../components/pickers.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { Time } from '../../components/time.tsx'
 import { ChangeDialog } from './change-dialog.tsx'
@@ -22,16 +26,25 @@ export function Sessions() {
   const access = useAccess()
   const missing = access.missing('', 'operator.update')
   const [ending, setEnding] = useState<OperatorSession | 'all' | undefined>()
-  const ofIdentity = identity === '' ? '' : ` --identity ${identity}`
+  const chosen = useOperatorChoice(userChoices, identity)
+  const person: Person = { identity, name: chosen?.name ?? identity, email: emailOf(chosen) }
   return (
     <>
       <FilterBar>
-        <TextFilter label="Identity" name="identity" placeholder="uid" />
+        <PickerFilter name="identity">
+          {(value, onChange) => (
+            <UserPicker label="User" value={value} onChange={onChange} hint="Name, email address or uid" />
+          )}
+        </PickerFilter>
       </FilterBar>
-      <FilterChips set={identity === '' ? [] : [['identity', `Identity ${identity.slice(0, 8)}…`]]} />
       {identity !== '' && (
         <div className="tab-actions">
-          <ActionButton label="End all sessions" isQuiet missing={missing} onPress={() => setEnding('all')} />
+          <ActionButton
+            label={`End all sessions of ${person.name}`}
+            isQuiet
+            missing={missing}
+            onPress={() => setEnding('all')}
+          />
         </div>
       )}
       <PageList
@@ -47,7 +60,7 @@ export function Sessions() {
             cell: (one) => (
               <>
                 <Time value={one.createTime} isRelative />
-                <span className="second">with {methodOf(one)}</span>
+                <span className="second">{methodOf(one)}</span>
               </>
             ),
           },
@@ -70,31 +83,57 @@ export function Sessions() {
             cell: (one) => (
               <RowAction
                 label="End"
-                object={`the session of ${one.user || one.identityUid}`}
+                object={`the session of ${userOf(one)}`}
                 missing={missing}
                 onPress={() => setEnding(one)}
               />
             ),
           },
         ]}
-        empty={<p>There are no active sessions{identity === '' ? '' : ' of this identity'}.</p>}
+        empty={<p>There are no active sessions{identity === '' ? '' : ` of ${person.name}`}.</p>}
       />
-      <Equivalent command={`berth admin sessions list${ofIdentity}`} />
+      <Equivalent command={`berth admin sessions list${identity === '' ? '' : ` ${optionOf(person)}`}`} />
       {ending !== undefined && (
-        <EndDialog which={ending} identity={identity} onClose={() => setEnding(undefined)} />
+        <EndDialog which={ending} person={person} onClose={() => setEnding(undefined)} />
       )}
     </>
   )
 }
 
-function User({ session: { user, identityUid, current } }: { readonly session: OperatorSession }) {
+/** Whose sessions are shown. */
+interface Person {
+  readonly identity: string
+  readonly name: string
+  /** '' if it is not known. */
+  readonly email: string
+}
+
+const emailOf = (choice: Choice | undefined): string =>
+  choice?.description?.includes('@') === true ? choice.description : ''
+
+/** The option of the command that names a person. */
+const optionOf = ({ identity, email }: Person): string =>
+  email === '' ? `--identity ${identity}` : `--user ${quoted(email)}`
+
+const userOf = ({ user, identityUid }: OperatorSession): string => user || identityUid
+
+function User({ session }: { readonly session: OperatorSession }) {
+  const { identityUid, current } = session
+  const name = userOf(session)
   return (
-    <span className="named">
-      <Link to="/operator" search={{ tab: 'sessions', identity: identityUid }} title={identityUid}>
-        {user || identityUid}
-      </Link>
-      {current && <Badge tone="good">this session</Badge>}
-    </span>
+    <>
+      <span className="named">
+        <Link to="/operator" search={{ tab: 'sessions', identity: identityUid }} title={identityUid}>
+          <bdi>{name}</bdi>
+        </Link>
+        {current && <Badge tone="good">this session</Badge>}
+      </span>
+      {name !== identityUid && (
+        <span className="second one-line" title={identityUid}>
+          {identityUid}
+        </span>
+      )}
+    </>
   )
 }
 
@@ -102,24 +141,32 @@ function Client({ session: { kind, client, userAgent } }: { readonly session: Op
   return (
     <>
       {kind === 'SESSION_KIND_BROWSER' ? 'Browser' : client || 'Unknown client'}
-      <span className="second" title={userAgent}>
+      <span className="second one-line" title={userAgent}>
         {userAgent}
       </span>
     </>
   )
 }
 
+const methods: Readonly<Record<string, string>> = {
+  password: 'with a password',
+  passkey: 'with a passkey',
+  provider: 'with an identity provider',
+}
+
 function methodOf({ method, vouchedBy }: OperatorSession): string {
-  return vouchedBy === 'organization' ? `${method} of an organization` : method
+  const text = methods[method] ?? (method === '' ? '' : `with ${method}`)
+  return vouchedBy === 'organization' ? `${text} of an organization` : text
 }
 
 interface EndDialogProps {
   readonly which: OperatorSession | 'all'
-  readonly identity: string
+  /** Whose sessions all end. */
+  readonly person: Person
   readonly onClose: () => void
 }
 
-function EndDialog({ which, identity, onClose }: EndDialogProps) {
+function EndDialog({ which, person, onClose }: EndDialogProps) {
   const queries = useQueryClient()
   const isAll = which === 'all'
   return (
@@ -127,20 +174,21 @@ function EndDialog({ which, identity, onClose }: EndDialogProps) {
       title={isAll ? 'End all sessions' : 'End the session'}
       action={isAll ? 'End all sessions' : 'End the session'}
       isDangerous
+      entered={null}
       onClose={onClose}
       submit={async () => {
         await (isAll
-          ? api.operatorSessions.endIdentitySessions({ identityUid: identity })
+          ? api.operatorSessions.endIdentitySessions({ identityUid: person.identity })
           : api.operatorSessions.endSession({ id: which.id }))
         await queries.invalidateQueries({ queryKey: ['operator'] })
       }}
     >
       <p>
         {isAll
-          ? 'The user is signed out everywhere: browsers, command lines, and their tokens.'
-          : `${which.user || which.identityUid} is signed out there, and the tokens of the session become invalid.${which.current ? ' This is your own session.' : ''}`}
+          ? `${person.name} is signed out everywhere: in browsers and command lines, and the tokens of all sessions become invalid.`
+          : `${userOf(which)} is signed out there, and the tokens of the session become invalid.${which.current ? ' This is your own session.' : ''}`}
       </p>
-      <Equivalent command={`berth admin sessions revoke ${isAll ? `--identity ${identity}` : which.id}`} />
+      <Equivalent command={`berth admin sessions revoke ${isAll ? optionOf(person) : which.id}`} />
     </ChangeDialog>
   )
 }

@@ -56,6 +56,7 @@ export function StartDialog({
       action={isScrub ? 'Start the scrub' : dryRun ? 'Start the dry run' : 'Start the garbage collection'}
       isDangerous={!isScrub && !dryRun}
       isDisabled={!/^\d*$/.test(isScrub ? rate : hours)}
+      entered={{ dryRun, hours, rate }}
       onClose={onClose}
       submit={async () => {
         await start()

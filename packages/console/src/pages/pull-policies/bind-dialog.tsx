@@ -34,6 +34,7 @@ export function BindDialog({ uid, path, policies, binding, onClose }: BindDialog
       title={binding === undefined ? 'Apply a policy' : `Edit ${policy?.name ?? 'the policy'}`}
       action={binding === undefined ? 'Apply the policy' : 'Save'}
       isDisabled={policyId === ''}
+      entered={{ policyId, mode, draft }}
       onClose={onClose}
       submit={async () => {
         const values = { policy: policyId, mode: modeOf(mode), parameters }

@@ -36,6 +36,7 @@ export function CreateOverrideDialog({ uid, path, policies, onClose, ...known }:
       title="Create an override"
       action="Create the override"
       isDisabled={policyId === '' || digest === '' || reason.trim() === ''}
+      entered={{ policyId, digest, reason }}
       onClose={onClose}
       submit={async () => {
         await api.overrides.create(uid, { policyId, digest: digest.trim(), reason: reason.trim() })

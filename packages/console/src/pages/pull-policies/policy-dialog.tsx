@@ -5,8 +5,8 @@ import { Button } from 'react-aria-components'
 import { api } from '../../api/client.ts'
 import { messageOf, violationOf } from '../../api/query-client.ts'
 import { Equivalent, quoted } from '../../components/copy.tsx'
-import { EditorDialog } from '../../components/editor-dialog.tsx'
 import { TextAreaField } from '../../components/field.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
 import { NameFields } from '../../components/name-fields.tsx'
 import { refreshPolicies } from './override-dialog.tsx'
 
@@ -34,9 +34,9 @@ export function PolicyDialog({ uid, path, policy, onClose }: PolicyDialogProps) 
     mutationFn: () => api.policies.validatePolicy({ expression, type: 'EXPRESSION_TYPE_CEL' }),
   })
   return (
-    <EditorDialog
+    <FormDialog
       what="The policy"
-      isChanged={expression !== (policy?.expression ?? EXAMPLE)}
+      entered={{ naming, expression }}
       title={policy === undefined ? 'Create a policy' : 'Edit the policy'}
       action={policy === undefined ? 'Create the policy' : 'Save'}
       isWide
@@ -85,7 +85,7 @@ export function PolicyDialog({ uid, path, policy, onClose }: PolicyDialogProps) 
           )}
         </>
       )}
-    </EditorDialog>
+    </FormDialog>
   )
 }
 

@@ -35,6 +35,7 @@ export function VerifierDialog({ uid, path, verifier, onClose }: VerifierDialogP
       action={verifier === undefined ? 'Create the verifier' : 'Save'}
       isWide
       isDisabled={naming.name === '' || (draft.kind === 'key' ? draft.key : draft.authorities).trim() === ''}
+      entered={{ naming, draft }}
       onClose={onClose}
       submit={async () => {
         const values = { ...naming, ...methodOf(draft) }

@@ -46,6 +46,7 @@ export function EditCatalogDialog({ repo, onClose }: EditCatalogDialogProps) {
     <FormDialog
       title="Edit the catalog entry"
       action="Save"
+      entered={draft}
       onClose={onClose}
       submit={async () => {
         const { catalogTier, bundles, activeTags, aliases } = draft

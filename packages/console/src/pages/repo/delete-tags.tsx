@@ -3,9 +3,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { tagDeletionQuery } from '../../api/queries/registry/tags.ts'
 import { messageOf } from '../../api/query-client.ts'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Command, quoted } from '../../components/copy.tsx'
 import { shortDigest } from '../../components/digest.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { formatDuration } from './duration.ts'
 
@@ -28,7 +28,7 @@ export function DeleteTagsDialog({ repo, path, uids, onClose, onDeleted }: Delet
   const immutable = data?.tags.filter((tag) => tag.immutable) ?? []
   const deletable = data?.tags.filter((tag) => !tag.immutable) ?? []
   return (
-    <FormDialog
+    <ActionDialog
       title={`Delete ${plural(uids.length, 'tag')}`}
       action={`Delete ${plural(deletable.length, 'tag')}`}
       isDangerous
@@ -77,7 +77,7 @@ export function DeleteTagsDialog({ repo, path, uids, onClose, onDeleted }: Delet
           )}
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }
 

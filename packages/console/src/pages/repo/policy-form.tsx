@@ -7,8 +7,8 @@ import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { type PolicyRules, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Field, SwitchField } from '../../components/field.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { UnsavedChanges } from '../../components/unsaved-changes.tsx'
 import { useLate } from '../../use-late.ts'
@@ -224,7 +224,7 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
     ? (access.missing(repo, 'tag.delete') ?? access.missing(repo, 'manifest.delete'))
     : undefined
   return (
-    <FormDialog
+    <ActionDialog
       title={isEnabled && !wasEnabled ? 'Enable retention' : 'Save the policy'}
       action={isEnabled && !wasEnabled ? 'Enable retention' : 'Save'}
       isDangerous={isEnabled}
@@ -266,6 +266,6 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
           {missing !== undefined && <p className="error">{missing}</p>}
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }

@@ -8,8 +8,8 @@ import { readmeQuery } from '../../api/queries/registry/repos.ts'
 import { messageOf, violationOf } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
-import { EditorDialog } from '../../components/editor-dialog.tsx'
 import { TextAreaField } from '../../components/field.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
 import { formatBytes } from '../../components/quantity.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { Readme } from './readme.tsx'
@@ -73,9 +73,9 @@ function EditReadmeDialog({ uid, readme, onClose }: EditReadmeDialogProps) {
   const [tab, setTab] = useState('write')
   const bytes = new TextEncoder().encode(content).length
   return (
-    <EditorDialog
+    <FormDialog
       what="The README"
-      isChanged={content !== edited.value.content}
+      entered={content}
       title="Edit the README"
       action="Save"
       isDisabled={bytes > BYTES_MAX}
@@ -122,6 +122,6 @@ function EditReadmeDialog({ uid, readme, onClose }: EditReadmeDialogProps) {
           )}
         </Tabs>
       )}
-    </EditorDialog>
+    </FormDialog>
   )
 }

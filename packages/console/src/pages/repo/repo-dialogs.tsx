@@ -28,6 +28,7 @@ export function CreateRepoDialog({
       title="Create a repository"
       action="Create the repository"
       isDisabled={naming.name === ''}
+      entered={naming}
       onClose={onClose}
       submit={async () => {
         const { uid } = await api.repos.create(parent, naming)
@@ -56,6 +57,7 @@ export function EditRepoDialog({ repo, onClose }: RepoDialogProps) {
     <FormDialog
       title="Edit the repository"
       action="Save"
+      entered={naming}
       onClose={onClose}
       submit={async () => {
         await api.repos.update(uid, naming, { ifMatch: edited.etag })

@@ -4,9 +4,9 @@ import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { type UntaggedPage, untaggedQuery } from '../../api/queries/registry/policies.ts'
 import { ActionButton } from '../../components/action-button.tsx'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Command, Equivalent, quoted } from '../../components/copy.tsx'
 import { SelectField } from '../../components/field.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { formatBytes, plural } from '../../components/quantity.tsx'
@@ -100,7 +100,7 @@ function DeleteUntaggedDialog({ repo, path, age, counts, onClose }: DeleteUntagg
   const queries = useQueryClient()
   const [done, setDone] = useState<number | undefined>()
   return (
-    <FormDialog
+    <ActionDialog
       title="Delete untagged manifests"
       action={`Delete ${plural(counts.deletedManifests, 'manifest')}`}
       isDangerous
@@ -140,6 +140,6 @@ function DeleteUntaggedDialog({ repo, path, age, counts, onClose }: DeleteUntagg
           <Command text={`${commandOf(path, age)} --yes`} label="the command" />
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }

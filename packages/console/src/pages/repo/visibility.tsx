@@ -9,8 +9,8 @@ import { folderQuery, parentOf } from '../../api/queries/groups.ts'
 import { visibilityQuery } from '../../api/queries/registry/policies.ts'
 import { reposBelowQuery } from '../../api/queries/registry/repos.ts'
 import { ActionButton } from '../../components/action-button.tsx'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Command, quoted } from '../../components/copy.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { Reasons } from '../../components/reasons.tsx'
@@ -111,7 +111,7 @@ function PublishDialog({ folder, folderPath, visibility, onClose }: PublishDialo
   const { data } = useQuery(reposBelowQuery(folder))
   const more = visibility.repos - (data?.repos.length ?? 0)
   return (
-    <FormDialog
+    <ActionDialog
       title="Publish the folder"
       action={`Publish ${plural(visibility.repos, 'repository', 'repositories')}`}
       isDangerous
@@ -139,7 +139,7 @@ function PublishDialog({ folder, folderPath, visibility, onClose }: PublishDialo
           <Command text={`berth images repos publish ${quoted(folderPath)}`} label="the command" />
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }
 
@@ -151,7 +151,7 @@ interface UnpublishDialogProps {
 
 function UnpublishDialog({ binding, command, onClose }: UnpublishDialogProps) {
   return (
-    <FormDialog
+    <ActionDialog
       title={`Revoke the role of everyone in ${binding.groupName}`}
       action="Revoke the role"
       isDangerous
@@ -170,6 +170,6 @@ function UnpublishDialog({ binding, command, onClose }: UnpublishDialogProps) {
           <Command text={command} label="the command" />
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }

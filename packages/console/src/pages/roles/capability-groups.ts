@@ -57,6 +57,10 @@ export function permits(name: string): string {
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`
 }
 
+/** Those that this console knows. */
+export const knownOf = (wires: readonly string[]): readonly string[] =>
+  wires.filter((wire) => byWire.has(wire))
+
 /** Groups in the order of the titles. Capabilities that this console does not know, such as those of operators, are left out. */
 export function groupCapabilities(wires: readonly string[]): readonly CapabilityGroup[] {
   const known = wires.flatMap((wire) => byWire.get(wire) ?? [])
@@ -64,6 +68,27 @@ export function groupCapabilities(wires: readonly string[]): readonly Capability
     const found = known.filter(({ name }) => titleOf(name) === title)
     return found.length === 0 ? [] : [{ title, capabilities: found }]
   })
+}
+
+/** What one role has and another one has not, in a group. */
+export interface ComparedGroup {
+  readonly title: string
+  readonly added: readonly KnownCapability[]
+  readonly lacking: readonly KnownCapability[]
+}
+
+/** Compares the capabilities of a role with those of another one. Groups that are equal are left out. */
+export function compareCapabilities(
+  role: readonly string[],
+  other: readonly string[],
+): readonly ComparedGroup[] {
+  const added = new Set(role.filter((wire) => !other.includes(wire)))
+  const lacking = new Set(other.filter((wire) => !role.includes(wire)))
+  return groupCapabilities([...added, ...lacking]).map(({ title, capabilities: different }) => ({
+    title,
+    added: different.filter(({ wire }) => added.has(wire)),
+    lacking: different.filter(({ wire }) => lacking.has(wire)),
+  }))
 }
 
 /** Capabilities whose name or description contains a text. */

@@ -2,7 +2,7 @@ import type { Capability } from '@berth/client'
 import { useState } from 'react'
 import { CheckboxField, Field } from '../../components/field.tsx'
 import { plural } from '../../components/quantity.tsx'
-import { groupCapabilities, searchCapabilities } from './capability-groups.ts'
+import { groupCapabilities, type KnownCapability, searchCapabilities } from './capability-groups.ts'
 import '../../styles/pages/access.css'
 
 /** Capabilities in groups, with what each permits. */
@@ -23,17 +23,24 @@ export function CapabilityList({
           <Heading>
             {group.title} <span className="muted">{group.capabilities.length}</span>
           </Heading>
-          <ul className="plain-list">
-            {group.capabilities.map(({ wire, name, description }) => (
-              <li key={wire}>
-                {description}
-                <span className="second">{name}</span>
-              </li>
-            ))}
-          </ul>
+          <CapabilityItems capabilities={group.capabilities} />
         </section>
       ))}
     </div>
+  )
+}
+
+/** What each capability permits, and its name. */
+export function CapabilityItems({ capabilities }: { readonly capabilities: readonly KnownCapability[] }) {
+  return (
+    <ul className="plain-list">
+      {capabilities.map(({ wire, name, description }) => (
+        <li key={wire}>
+          {description}
+          <span className="second">{name}</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -28,6 +28,7 @@ function RoleForm({ title, action, initial, onClose, save, reload }: RoleFormPro
       title={title}
       action={action}
       isDisabled={naming.name === '' || chosen.size === 0}
+      entered={{ naming, chosen: [...chosen].sort() }}
       onClose={onClose}
       {...(reload !== undefined && { reload })}
       submit={async () => {

@@ -2,27 +2,20 @@ import type { Role, RoleBinding } from '@berth/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { organizationOf, parentOf } from '../../api/queries/groups.ts'
-import {
-  managedRolesQuery,
-  roleBindingsQuery,
-  roleQuery,
-  roleUsesQuery,
-} from '../../api/queries/iam/members.ts'
+import { roleBindingsQuery, roleQuery, roleUsesQuery } from '../../api/queries/iam/members.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
 import { Equivalent, Id } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
-import { SelectField } from '../../components/field.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { PageTabs } from '../../components/page-tabs.tsx'
-import { plural } from '../../components/quantity.tsx'
 import { ResourceHead } from '../../components/resource-head.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Time } from '../../components/time.tsx'
 import { CapabilityList } from './capability-list.tsx'
+import { CompareRoles } from './compare.tsx'
 import { blockersOf, DeleteRoleDialog, EditRoleDialog } from './role-dialogs.tsx'
 import '../../styles/pages/access.css'
 
@@ -84,7 +77,7 @@ function RoleDetails({ role }: { readonly role: Versioned<Role> }) {
             title: `Capabilities (${capabilities.length})`,
             content: () => <CapabilityList capabilities={capabilities} />,
           },
-          { id: 'compare', title: 'Compare', content: () => <Compare role={role.value} /> },
+          { id: 'compare', title: 'Compare', content: () => <CompareRoles role={role.value} /> },
           { id: 'holders', title: 'Who has it', content: () => <Holders uid={uid} /> },
         ]}
       />
@@ -101,44 +94,6 @@ function RoleDetails({ role }: { readonly role: Versioned<Role> }) {
         />
       )}
     </>
-  )
-}
-
-const DEFAULT_COMPARED = 'viewer'
-
-/** What a role adds to another one, and what it lacks. */
-function Compare({ role }: { readonly role: Role }) {
-  const [{ than = '' }, change] = useAddressState()
-  const { data: managed = [] } = useQuery(managedRolesQuery)
-  const others = managed.filter(({ uid }) => uid !== role.uid)
-  const other =
-    others.find(({ uid }) => uid === than) ??
-    others.find(({ name }) => name === DEFAULT_COMPARED) ??
-    others[0]
-  if (other === undefined) return null
-  const added = role.capabilities.filter((one) => !other.capabilities.includes(one))
-  const lacking = other.capabilities.filter((one) => !role.capabilities.includes(one))
-  return (
-    <div className="compare-roles">
-      <SelectField
-        label="Compare with"
-        choices={others.map(({ uid, name, description }) => ({ id: uid, name, description }))}
-        value={other.uid}
-        onChange={(uid) => change({ than: uid })}
-      />
-      <section>
-        <h2>
-          Adds {plural(added.length, 'capability', 'capabilities')} to {other.name}
-        </h2>
-        <CapabilityList capabilities={added} level="h3" />
-      </section>
-      <section>
-        <h2>
-          Lacks {plural(lacking.length, 'capability', 'capabilities')} of {other.name}
-        </h2>
-        <CapabilityList capabilities={lacking} level="h3" />
-      </section>
-    </div>
   )
 }
 

@@ -64,6 +64,7 @@ export function LinkAccountDialog({ organization, onClose }: LinkAccountDialogPr
       title="Link a cloud account"
       action="Link the account"
       isDisabled={place === '' || required[cloud].some((field) => form[field].trim() === '')}
+      entered={{ place, cloud, form }}
       onClose={onClose}
       submit={async () => {
         const part = partOf(cloud, form)

@@ -105,6 +105,7 @@ function CreateMappingDialog({ uid, providers, onClose }: CreateMappingDialogPro
       title="Add a mapping"
       action="Add the mapping"
       isDisabled={[provider, group, role].includes('')}
+      entered={{ provider, group, role }}
       onClose={onClose}
       submit={async () => {
         await api.externalGroupRoleMappings.create(provider, {

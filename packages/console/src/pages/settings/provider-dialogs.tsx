@@ -89,6 +89,7 @@ export function CreateProviderDialog({ organization, onClose, onCreated }: Creat
       title="Add an identity provider"
       action="Add the identity provider"
       isDisabled={!isComplete(form)}
+      entered={form}
       onClose={onClose}
       submit={async () => {
         const { uid } = await api.identityProviders.create(organization, messageOfForm(form))
@@ -119,6 +120,7 @@ export function EditProviderDialog({ provider, organization, onClose }: EditProv
       title="Edit the identity provider"
       action="Save"
       isDisabled={!isComplete(form)}
+      entered={form}
       onClose={onClose}
       submit={async () => {
         await api.identityProviders.update(uid, messageOfForm(form), { ifMatch: edited.etag })

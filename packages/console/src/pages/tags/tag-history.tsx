@@ -7,10 +7,10 @@ import { api } from '../../api/client.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { tagHistoryQuery, tagQuery } from '../../api/queries/registry/tags.ts'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { Command, quoted } from '../../components/copy.tsx'
 import { Digest, shortDigest } from '../../components/digest.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { Time } from '../../components/time.tsx'
@@ -116,7 +116,7 @@ function RestoreDialog({ tag, path, entry, onClose }: RestoreDialogProps) {
   const [shown, setShown] = useState(tag)
   const { uid, name, digest } = shown.value
   return (
-    <FormDialog
+    <ActionDialog
       title={`Restore ${name}`}
       action="Restore this digest"
       onClose={onClose}
@@ -142,6 +142,6 @@ function RestoreDialog({ tag, path, entry, onClose }: RestoreDialogProps) {
           />
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }

@@ -8,13 +8,13 @@ import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { tagDetailsQuery, tagQuery } from '../../api/queries/registry/tags.ts'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Actions } from '../../components/actions.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent, Id, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { Disclosure } from '../../components/disclosure.tsx'
 import { Facts } from '../../components/facts.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
 import { Bytes } from '../../components/quantity.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
@@ -185,7 +185,7 @@ function DeprecateDialog({ tag, path, onClose }: DeprecateDialogProps) {
   const { uid, name, digest, bundles, deprecated } = edited.value
   const title = deprecated ? 'Remove the mark deprecated' : 'Mark the tag as deprecated'
   return (
-    <FormDialog
+    <ActionDialog
       title={title}
       action={deprecated ? 'Remove the mark' : 'Mark as deprecated'}
       onClose={onClose}
@@ -214,6 +214,6 @@ function DeprecateDialog({ tag, path, onClose }: DeprecateDialogProps) {
           />
         </div>
       )}
-    </FormDialog>
+    </ActionDialog>
   )
 }

@@ -45,6 +45,7 @@ export function PublicationDialog({ publication, onClose }: PublicationDialogPro
     <FormDialog
       title="Edit the settings of the publication"
       action="Save"
+      entered={texts}
       onClose={onClose}
       submit={async () => {
         const { ecosystem, namespace, archs, ...database } = texts

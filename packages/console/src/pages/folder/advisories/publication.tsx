@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../../../api/access.ts'
 import { api } from '../../../api/client.ts'
-import { groupPathsQuery, publicationQuery } from '../../../api/queries/advisories.ts'
+import { groupPathsQuery, publicationQuery, summaryQuery } from '../../../api/queries/advisories.ts'
 import type { Versioned } from '../../../api/queries/pages.ts'
 import { session } from '../../../api/session.ts'
 import { ActionButton } from '../../../components/action-button.tsx'
@@ -12,8 +12,10 @@ import { Badge } from '../../../components/badge.tsx'
 import { usePath } from '../../../components/breadcrumbs.tsx'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Command, Equivalent, quoted } from '../../../components/copy.tsx'
+import { Disclosure } from '../../../components/disclosure.tsx'
 import { Facts } from '../../../components/facts.tsx'
 import { Problem } from '../../../components/problem.tsx'
+import { formatNumber } from '../../../components/quantity.tsx'
 import { Time } from '../../../components/time.tsx'
 import type { FolderTabProps } from '../folder.tsx'
 import { PublicationDialog } from './publication-dialog.tsx'
@@ -39,13 +41,47 @@ export function Publication({ uid, name }: FolderTabProps) {
   )
 }
 
-const files = [
-  ['OSV, all advisories', 'osv/all.zip'],
-  ['OSV, list of changes', 'osv/modified_id.csv'],
-  ['Security database', 'secdb/security.json'],
-  ['OpenVEX, all documents', 'openvex/all.zip'],
-  ['OpenVEX, index of documents', 'openvex/index.json'],
-] as const
+interface Format {
+  readonly title: string
+  /** Which clients read it. */
+  readonly clients: string
+  /** What is at each path. */
+  readonly files: readonly (readonly [title: string, path: string])[]
+}
+
+/** What is published at which path of the API, as docs/advisories-publishing.md has it. */
+const formatsOf = (uid: string): readonly Format[] => {
+  const feeds = `/vulnerabilities/feeds/${uid}`
+  return [
+    {
+      title: 'OSV files',
+      clients: 'osv-scanner, mirrors',
+      files: [
+        ['All records', `${feeds}/osv/all.zip`],
+        ['Changed records, newest first', `${feeds}/osv/modified_id.csv`],
+      ],
+    },
+    {
+      title: 'OSV API',
+      clients: 'clients of OSV.dev',
+      files: [['Address of the API', `/osv/${uid}`]],
+    },
+    {
+      title: 'OpenVEX',
+      clients: 'Trivy, Grype, vexctl',
+      files: [
+        ['VEX repository', `${feeds}/openvex`],
+        ['All documents', `${feeds}/openvex/all.zip`],
+        ['Index of documents by package', `${feeds}/openvex/index.json`],
+      ],
+    },
+    {
+      title: 'Security database',
+      clients: 'scanners of apk packages, vunnel',
+      files: [['All packages', `${feeds}/secdb/security.json`]],
+    },
+  ]
+}
 
 function PublicationDetails({
   publication,
@@ -55,12 +91,10 @@ function PublicationDetails({
   readonly name: string
 }) {
   const { uid, public: isPublic, publicThrough, changeTime } = publication.value
-  const { securityDatabase: database, distribution } = publication.value
   const missing = useAccess().missing(uid, 'advisories.update')
+  const { data: summary } = useQuery(summaryQuery(uid))
   const [dialog, setDialog] = useState<'public' | 'private' | 'settings' | undefined>()
   const close = () => setDialog(undefined)
-  const base = `${session.apiUrl}/vulnerabilities/feeds/${uid}`
-  const text = (value: string | undefined) => (value ? <bdi>{value}</bdi> : undefined)
   return (
     <>
       <div className="tab-actions">
@@ -76,34 +110,67 @@ function PublicationDetails({
       <Facts
         facts={[
           ['Last change', <Time key="change" value={changeTime} isRelative />],
-          ['Distribution in OSV', text(distribution?.ecosystem) ?? 'Wolfi'],
-          ['Namespace of package URLs', text(distribution?.namespace) ?? 'wolfi'],
-          ['Repository', text(database?.reponame)],
-          ['URL of the repositories', text(database?.urlprefix)],
-          ['URL of a package', text(database?.apkurl)],
-          ['Architectures', text(database?.archs.join(', '))],
-          ['Version of the distribution', text(database?.distroversion)],
+          ['Advisories', summary && formatNumber(summary.totalCount)],
         ]}
       />
+      <ScannerSnippets
+        base={`${session.apiUrl}/vulnerabilities/feeds/${uid}`}
+        name={name}
+        isPublic={publicThrough !== ''}
+      />
       <section>
-        <h2>Files</h2>
+        <h2>Addresses</h2>
         <p className="muted">
-          All formats are generated from the advisories of this folder and of the folders in it, and follow
-          every change.
+          All formats have the advisories of this folder and of the folders in it, and follow every change.
         </p>
-        {files.map(([title, file]) => (
-          <div key={file}>
-            <p className="note">{title}</p>
-            <Command text={`${base}/${file}`} label={`the URL: ${title}`} />
-          </div>
+        {formatsOf(uid).map(({ title, clients, files }) => (
+          <Disclosure
+            key={title}
+            summary={
+              <>
+                {title} <span className="hint">for {clients}</span>
+              </>
+            }
+          >
+            {files.map(([content, path]) => (
+              <div key={path} className="address">
+                <p className="muted">{content}</p>
+                <Command
+                  text={`${session.apiUrl}${path}`}
+                  label={`the address: ${title}, ${content.toLowerCase()}`}
+                />
+              </div>
+            ))}
+          </Disclosure>
         ))}
+        <Disclosure summary="Names of packages in the files">
+          <Names publication={publication.value} />
+        </Disclosure>
       </section>
-      <ScannerSnippets base={base} name={name} isPublic={publicThrough !== ''} />
       {dialog === 'settings' && <PublicationDialog publication={publication} onClose={close} />}
       {(dialog === 'public' || dialog === 'private') && (
         <AudienceDialog publication={publication} name={name} onClose={close} />
       )}
     </>
+  )
+}
+
+/** The settings of the publication. */
+function Names({ publication }: { readonly publication: AdvisoryPublication }) {
+  const { securityDatabase: database, distribution } = publication
+  const text = (value: string | undefined) => (value ? <bdi>{value}</bdi> : undefined)
+  return (
+    <Facts
+      facts={[
+        ['Distribution in OSV', text(distribution?.ecosystem) ?? 'Wolfi'],
+        ['Namespace of package URLs', text(distribution?.namespace) ?? 'wolfi'],
+        ['Repository', text(database?.reponame)],
+        ['URL of the repositories', text(database?.urlprefix)],
+        ['URL of a package', text(database?.apkurl)],
+        ['Architectures', text(database?.archs.join(', '))],
+        ['Version of the distribution', text(database?.distroversion)],
+      ]}
+    />
   )
 }
 

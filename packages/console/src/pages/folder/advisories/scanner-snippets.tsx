@@ -27,8 +27,10 @@ function scannersOf({ base, name, isPublic }: SnippetProps): readonly Scanner[] 
       note: 'Reads a local database: one zip file for each ecosystem.',
       commands: [
         'export OSV_SCANNER_LOCAL_DB_CACHE_DIRECTORY=$PWD/osv',
-        'mkdir -p osv/osv-scanner/Wolfi',
+        'mkdir -p osv/osv-scanner/Wolfi osv/osv-scalibr/Wolfi',
         `${curl}--output osv/osv-scanner/Wolfi/all.zip ${base}/osv/all.zip`,
+        // The location in later versions.
+        'cp osv/osv-scanner/Wolfi/all.zip osv/osv-scalibr/Wolfi/',
         'osv-scanner scan image --offline-vulnerabilities my-image:latest',
       ],
     },
