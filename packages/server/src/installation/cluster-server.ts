@@ -20,6 +20,5 @@ export async function findWorkerProblem(db: Db): Promise<WorkerProblem | undefin
 /** Throws a SetupError if the address of the database is that of a worker. */
 export async function requireCoordinator(db: Db): Promise<void> {
   const problem = await findWorkerProblem(db)
-  if (problem !== undefined)
-    throw new SetupError(`BERTH_DATABASE_URL: ${problem.message}. ${problem.action}`)
+  if (problem !== undefined) throw new SetupError(`BERTH_DATABASE_URL: ${problem.message}. ${problem.action}`)
 }
