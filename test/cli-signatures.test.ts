@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { onAnyDatabase } from './support/api/api-fixture.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 import { commandLine } from './support/cli/command-line.ts'
 import { ecKey, issueCertificate, publicPem } from './support/signatures/certificates.ts'
 import { cosignLayer } from './support/signatures/cosign-signatures.ts'
@@ -10,7 +10,7 @@ import { createSignedImages } from './support/signatures/signed-images.ts'
 
 /** Signatures and their verifiers on the command line. */
 
-onAnyDatabase('signatures on the command line', (cast) => {
+onEveryDatabase('signatures on the command line', (cast) => {
   test('verifiers are created, listed, updated and deleted; signatures are listed and required', async (t) => {
     const images = await createSignedImages(cast())
     const cli = commandLine(t, cast().berth.url, { BERTH_TOKEN: images.api.token })

@@ -3,7 +3,7 @@ import { sign } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { onAnyDatabase } from './support/api/api-fixture.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 import { createIdentity } from './support/api/tenant.ts'
 import { confirm, webBrowser } from './support/browser/web-browser.ts'
@@ -37,7 +37,7 @@ function signTexts(header: string, payload: string, { privateKey }: ReturnType<t
   return `${text}.${signature.toString('base64url')}`
 }
 
-onAnyDatabase(
+onEveryDatabase(
   'tokens with a member twice',
   (cast) => {
     test('R8: a subject token is rejected at the exchange, whichever of the two members is the right one', async (t) => {

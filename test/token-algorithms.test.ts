@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { onAnyDatabase } from './support/api/api-fixture.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 import { basicAuth, requestAt } from './support/registry/registry.ts'
 import { unsignedJws } from './support/tokens/issuer.ts'
@@ -12,7 +12,7 @@ for (const [algorithm, other] of [
   ['ES256', 'RS256'],
   ['RS256', 'ES256'],
 ] as const)
-  onAnyDatabase(
+  onEveryDatabase(
     `a token that names ${other} and a key of ${algorithm}`,
     (cast) => {
       test('R6: it is rejected as invalid by the API, gRPC, and the registry', async () => {

@@ -6,7 +6,7 @@ import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oi
 import { limits } from '@berth/server/config/limits.ts'
 import { issueIdToken } from '@berth/server/tokens/id-token.ts'
 import { decodeJwt, SignJWT } from 'jose'
-import { onAnyDatabase } from './support/api/api-fixture.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 import type { GrpcFailure } from './support/api/grpc.ts'
 import { call } from './support/api/rest.ts'
 import { createPerson, createSession } from './support/signin/accounts.ts'
@@ -17,7 +17,7 @@ import { exchange } from './support/tokens/exchange.ts'
  * issuer, one key and one audience, and only their `typ` tells them apart.
  */
 
-onAnyDatabase('an access token and an ID token for the same address', (cast) => {
+onEveryDatabase('an access token and an ID token for the same address', (cast) => {
   const server = () => cast().berth.berth
   /** A user who just signed in, and a token that was signed with our own key. */
   const signedIn = async () => {

@@ -8,7 +8,7 @@ import type { Code } from '@berth/server/api/errors.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { openSqliteDb, type Sizes } from '@berth/server/storage/db.ts'
 import { resourceTables } from '@berth/server/storage/schema/tables.ts'
-import { anyDatabase, databases, type TestDatabase } from '../database/databases.ts'
+import { databases, type TestDatabase } from '../database/databases.ts'
 import { type S3Server, startS3, withoutS3 } from '../registry/s3.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from '../server/test-berth.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
@@ -101,7 +101,7 @@ export function onEveryDatabase(
   }: TestBerthOptions & {
     readonly sizes?: Sizes
     /** Where only one of them can tell. */
-    readonly only?: TestDatabase['name'] | undefined
+    readonly only?: TestDatabase['name']
     /** Once more with the bytes of images in a bucket, where there is an S3 server. */
     readonly stores?: boolean
   } = {},
@@ -133,15 +133,6 @@ export function onEveryDatabase(
       })
     })
   }
-}
-
-/** For what does not depend on the database, such as the form of a token or of a signature: one suite, on the first database. */
-export function onAnyDatabase(
-  title: string,
-  suite: (cast: () => ApiFixture) => void,
-  options: TestBerthOptions = {},
-): void {
-  onEveryDatabase(title, suite, { ...options, only: anyDatabase[0]?.name })
 }
 
 /** For what stores bytes of images: besides every database, once with a bucket. */

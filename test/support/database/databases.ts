@@ -73,7 +73,7 @@ export const databases = known.filter(({ name }) => isSelected(name, ['sqlite'])
 /** For suites about what engines do differently: SQL, transactions, migrations. SQLite and PGlite, or all with `npm test -- --all`. */
 export const engineDatabases = known.filter(({ name }) => isSelected(name, ['sqlite', 'pglite']))
 
-/** For what does not depend on the database, such as programs that talk to a server. */
+/** For programs that talk to a server: they cannot see in which database it stores data, and they start slowly. */
 export const anyDatabase: readonly TestDatabase[] = databases.slice(0, 1)
 
 function postgresAt(url: string): TestDatabase {
