@@ -84,8 +84,8 @@ test('admin keys and admin sessions work beside the running server, which notice
   )
   const byUser = await run('sessions', 'list', '--user', 'Ada@Example.com', '--json')
   assert.deepEqual(byUser.json, sessions.json)
-  const stranger = await run('sessions', 'list', '--user', 'nobody')
-  assert.deepEqual([stranger.code, stranger.stderr], [1, 'berth: user nobody not found\n'])
+  const stranger = await run('sessions', 'list', '--user', 'heidi')
+  assert.deepEqual([stranger.code, stranger.stderr], [1, 'berth: user heidi not found\n'])
   // A name that two users have.
   await installation.store.db.kysely
     .updateTable('identities')

@@ -100,20 +100,28 @@ async function matchNewPackages(db: Db, clock: () => number, lease: JobLease): P
   const sql = sqlText(db.engine)
   const text = `select * from packages where matched_ms = 0 order by root, id limit ${PACKAGES_BATCH}`
   const rows = await runText<PackageRow>(db, text, sql)
+  await matchByOrganization(db, clock, lease, rows)
+  return rows.length > 0
+}
+
+async function matchByOrganization(
+  db: Db,
+  clock: () => number,
+  lease: JobLease,
+  rows: readonly PackageRow[],
+): Promise<void> {
   for (const [root, its] of Map.groupBy(rows, (row) => row.root))
     await matchPackages({ db, clock, check: (tx) => lease.renew(tx) }, root, its)
-  return rows.length > 0
 }
 
 /** Matches some packages that an earlier version may have matched. Returns the position of the job. */
 async function matchAgain(db: Db, clock: () => number, lease: JobLease, position: string): Promise<string> {
-  const [root = '', id = '0'] = position.startsWith(MATCHING) ? position.split(' ').slice(2) : []
+  const [root = '', id = '0'] = position.startsWith(`${MATCHING} `) ? position.split(' ').slice(2) : []
   const sql = sqlText(db.engine)
   const text = `select * from packages where (root, id) > (${sql.bind(root)}, ${sql.bind(Number(id))}) and matched_ms > 0
     order by root, id limit ${PACKAGES_BATCH}`
   const rows = await runText<PackageRow>(db, text, sql)
-  for (const [root, its] of Map.groupBy(rows, (row) => row.root))
-    await matchPackages({ db, clock, check: (tx) => lease.renew(tx) }, root, its)
+  await matchByOrganization(db, clock, lease, rows)
   const last = rows.at(-1)
   const next = last === undefined ? MATCHED : `${MATCHING} ${last.root} ${last.id}`
   await lease.savePosition(next)
