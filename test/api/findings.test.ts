@@ -290,6 +290,55 @@ onEveryDatabase(
       )
     })
 
+    test('the images of a vulnerability of many packages are paged, each once', async () => {
+      const { importAll, name, owner, repoUid, matched, organization } = await setUp(cast())
+      const range = (from: number, to: number) =>
+        Array.from({ length: to - from }, (_, at) => `many-${String(from + at).padStart(2, '0')}`)
+      const images = [range(0, 12), range(6, 18), range(19, 20)]
+      for (const [at, names] of images.entries())
+        await pushImage(
+          owner,
+          name,
+          await imageWith({}, Object.fromEntries(names.map((each) => [each, '1.0.0']))),
+          `v${at}`,
+        )
+      const repo = await repoUid()
+      await importAll(
+        osv('CVE-2024-0021', 'npm', 'many-00', '', {
+          affected: range(0, 20).map((each) => ({
+            package: { ecosystem: 'npm', name: each },
+            ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }] }],
+          })),
+        }),
+      )
+      const list = async (query: string): Promise<Json> => {
+        const path = `vulnerabilities/affectedImages/${repo}?vulnerability=CVE-2024-0021&page_size=7&${query}`
+        return (await read(organization.owner.api, path)).body
+      }
+      const tagsOfPackages = async (query: string) => {
+        const found: string[] = []
+        for (let token = ''; ; ) {
+          const page = await list(`${query}&page_token=${token}`)
+          found.push(...page.affectedImages.map(({ tags, finding }: Json) => `${tags} ${finding.purl}`))
+          token = page.nextPageToken
+          if (token === '') return found.sort()
+        }
+      }
+      for (const at of images.keys()) await matched(repo, `tag=v${at}`)
+      await eventually(
+        () => list(''),
+        ({ affectedImages }) => affectedImages.length === 7,
+      )
+      const expected = images.flatMap((names, at) => names.map((each) => `v${at} pkg:npm/${each}@1.0.0`))
+      await eventually(
+        () => tagsOfPackages(''),
+        (found) => found.length === expected.length,
+      )
+      assert.deepEqual(await tagsOfPackages(''), expected)
+      assert.deepEqual(await tagsOfPackages('states=STATE_AFFECTED'), expected)
+      assert.deepEqual(await tagsOfPackages('states=STATE_NOT_AFFECTED'), [])
+    })
+
     test('organizations do not share findings', async () => {
       const one = await setUp(cast())
       const other = await setUp(cast())

@@ -120,8 +120,10 @@ describe('plans of SQLite', () => {
       await client.call(method, request as never, { token, deadlineMs: 10_000 }).catch(() => undefined)
     }
     Object.assign(Database.prototype, { prepare })
-    assert.ok(found.size > 200, `${found.size} statements`)
-    for (const [text, { database, values }] of found) {
+    // Not those of the database that the server's is a copy of.
+    const statements = [...found].filter(([, { database }]) => database.open)
+    assert.ok(statements.length > 200, `${statements.length} statements`)
+    for (const [text, { database, values }] of statements) {
       const planOf = (form: string) =>
         (database.prepare(`explain query plan ${form}`).all(values) as { detail: string }[]).map(
           ({ detail }) => detail,

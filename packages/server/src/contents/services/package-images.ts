@@ -142,8 +142,8 @@ async function readPackageImages(
   const isSmall = await isSmallScope(db, query.scope)
   const total = await countImages(db, source, isSmall)
   if (total === 0) return { rows: [], total }
-  const isByImage = isSmall || total >= FREQUENT_MIN
-  const keys = await readImageKeys(db, source, page, isByImage)
+  const first = isSmall || total >= FREQUENT_MIN ? 'images' : 'pairs'
+  const keys = await readImageKeys(db, source, page, first)
   return {
     rows: keys.map((key) => ({ ...key, ...(packages.get(Number(key.package)) as PackageRowOfQuery) })),
     total,
@@ -165,18 +165,25 @@ function idsSql(sql: SqlText, { query, ids }: ImageSource): string {
   return `select p.id from packages as p where p.root = ${sql.bind(rootOf(query.scope))} and ${packageConditions(query)(sql)}`
 }
 
-/** The images `c` of a scope with packages, as pairs `l`. `isByImage`: which table is read first. */
-function fromSql(sql: SqlText, source: ImageSource, isByImage: boolean): string {
+/** Which table the images `c` of packages are read from, as pairs `l`. Undefined: the database chooses, because all of them are counted. */
+type ReadFirst = 'images' | 'pairs' | undefined
+
+function fromSql(sql: SqlText, source: ImageSource, first: ReadFirst): string {
   const { scope } = source.query
   const { from, to } = subtreeRange(scope)
   const root = rootOf(scope)
-  const ofPackages = () =>
-    `l.root = ${sql.bind(root)} and l.package in (${idsSql(sql, source)}) and l.contents = c.id`
+  const ofPackages = () => `l.root = ${sql.bind(root)} and l.package in (${idsSql(sql, source)})`
   const inScope = () =>
     `c.root = ${sql.bind(root)} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
-  return isByImage
-    ? `from manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', ofPackages())} where ${inScope()}`
-    : `from manifest_packages as l cross join manifest_contents as c where ${ofPackages()} and ${inScope()}`
+  const isPair = 'c.id = l.contents'
+  switch (first) {
+    case 'images':
+      return `from manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', `${ofPackages()} and ${isPair}`)} where ${inScope()}`
+    case 'pairs':
+      return `from manifest_packages as l ${sql.rules.lookUp('manifest_contents', 'c', `${inScope()} and ${isPair}`)} where ${ofPackages()}`
+    case undefined:
+      return `from manifest_packages as l cross join manifest_contents as c where ${ofPackages()} and ${isPair} and ${inScope()}`
+  }
 }
 
 async function countImages(db: Db, source: ImageSource, isSmall: boolean): Promise<number> {
@@ -187,7 +194,7 @@ async function countImages(db: Db, source: ImageSource, isSmall: boolean): Promi
   const from =
     scope === root && !isSmall
       ? `from manifest_packages where root = ${sql.bind(root)} and package in (${idsSql(sql, source)})`
-      : fromSql(sql, source, isSmall)
+      : fromSql(sql, source, isSmall ? 'images' : undefined)
   const [row] = await runCachedText<{ readonly n: number }>(db, `select count(*) as n ${from}`, sql, {
     long: true,
   })
@@ -198,10 +205,10 @@ function readImageKeys(
   db: Db,
   source: ImageSource,
   { after, limit }: PackageImagePage,
-  isByImage: boolean,
+  first: ReadFirst,
 ): Promise<Pick<PackageImageRow, 'repo' | 'digest' | 'package'>[]> {
   const sql = sqlText(db.engine)
-  const from = fromSql(sql, source, isByImage)
+  const from = fromSql(sql, source, first)
   // The first condition is a range of the index.
   const rest =
     after === undefined

@@ -90,9 +90,9 @@ export function findingsService(
       const listKey = JSON.stringify([...callerBinding(call), repo, digest, platform, filters, order])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
-      // Before the findings: what is matched now has its findings in every later read.
-      const pending = await readPendingWork(db, root, contents)
-      const [coverage, catalogs, source] = await Promise.all([
+      const [pending, coverage, catalogs, source] = await Promise.all([
+        // Before the findings: what is matched now has its findings in every later read.
+        readPendingWork(db, root, contents),
         readCoverage(db, root, contents.ids),
         readCatalogs(db, root),
         readFindingSource(db, root, contents.ids),
@@ -176,15 +176,11 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
       const after = readCursor(pageTokens, pageToken, listKey)?.after as AffectedImageCursor | undefined
       const size = effectivePageSize(pageSize)
       const isPending = await isMatchingPending(db, rootOf(scope))
-      const rows = await readAffectedImages(db, { scope, vulnerability, states, after, size: size + 1 })
-      const page = rows.slice(0, size)
+      const query = { scope, vulnerability, states, after, size: size + 1 }
+      const { images, cursorAfter } = await readAffectedImages(db, query)
+      const page = images.slice(0, size)
       const tagsOf = await readImageTags(db, rootOf(scope), page)
       const last = page.at(-1)
-      const end: AffectedImageCursor | undefined = last && [
-        Number(last.package),
-        last.vulnerability,
-        Number(last.contents),
-      ]
       return create(ListAffectedImagesResponseSchema, {
         affectedImages: page.map((row) =>
           create(AffectedImageSchema, {
@@ -195,9 +191,9 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
           }),
         ),
         nextPageToken:
-          rows.length <= size || end === undefined
+          images.length <= size || last === undefined
             ? ''
-            : pageTokens.issue({ after: end, skip: 0, skipped: 0 }, listKey),
+            : pageTokens.issue({ after: cursorAfter(last), skip: 0, skipped: 0 }, listKey),
         matched: !isPending,
       })
     },

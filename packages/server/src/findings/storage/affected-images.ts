@@ -14,8 +14,13 @@ export interface AffectedImageRow extends FindingRow {
   readonly digest: string
 }
 
-/** The last image of a page. */
-export type AffectedImageCursor = readonly [packageId: number, vulnerability: string, contents: number]
+/** The last image of a page. `order`: of a list that is read image by image. */
+export type AffectedImageCursor = readonly [
+  packageId: number,
+  vulnerability: string,
+  contents: number,
+  ...order: 'by-image'[],
+]
 
 export interface AffectedImagesQuery {
   /** A group or repo. */
@@ -32,20 +37,110 @@ const FINDINGS_PAGE = 200
 /** Findings whose images one statement reads: most often those of the first ones fill the page. */
 const FINDINGS_WITH_IMAGES = { first: 1, growth: 4, max: 64 }
 
-/** Reads images in the order of the cursor. Each finding is a range of an index, so a page costs the same for any number of images. */
-export async function readAffectedImages(
+export interface AffectedImagePage {
+  readonly images: readonly AffectedImageRow[]
+  /** Returns the cursor after an image. */
+  readonly cursorAfter: (image: AffectedImageRow) => AffectedImageCursor
+}
+
+/** Above this number of packages with a vulnerability, a small scope is read image by image: most of them are in no image of it. */
+const PACKAGES_BY_IMAGE_MIN = 16
+
+/** Reads a page of images. The order is that of the first page. */
+export async function readAffectedImages(db: Db, query: AffectedImagesQuery): Promise<AffectedImagePage> {
+  const { scope, after } = query
+  const [isSmall, hasStatements] = await Promise.all([
+    isSmallScope(db, scope),
+    hasStatementsIn(db, rootOf(scope)),
+  ])
+  const isByImage =
+    after === undefined
+      ? isSmall && !hasStatements && (await countFindings(db, query)) > PACKAGES_BY_IMAGE_MIN
+      : after[3] === 'by-image'
+  return {
+    images: isByImage
+      ? await readByImage(db, query)
+      : await readByFinding(db, query, { isSmall, hasStatements }),
+    cursorAfter: ({ package: id, vulnerability, contents }) => [
+      ...([Number(id), vulnerability, Number(contents)] as const),
+      ...(isByImage ? (['by-image'] as const) : []),
+    ],
+  }
+}
+
+/** The findings `f` of a vulnerability, which several identifiers can name. */
+function findingsOf(sql: SqlText, { scope, vulnerability }: AffectedImagesQuery): string {
+  const root = rootOf(scope)
+  return `from vulnerability_ids as v cross join package_findings as f
+      where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
+        and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability`
+}
+
+/** Counts findings up to one more than PACKAGES_BY_IMAGE_MIN. */
+async function countFindings(db: Db, query: AffectedImagesQuery): Promise<number> {
+  const sql = sqlText(db.engine)
+  const text = `select count(*) as n from (select 1 ${findingsOf(sql, query)} limit ${PACKAGES_BY_IMAGE_MIN + 1}) as counted`
+  const [row] = await runText<{ readonly n: number }>(db, text, sql)
+  return Number(row?.n ?? 0)
+}
+
+/** Reads all packages of the images in a scope, ordered by package, image and vulnerability, without what is stated in images. */
+async function readByImage(db: Db, query: AffectedImagesQuery): Promise<readonly AffectedImageRow[]> {
+  const { scope, states, after, size } = query
+  const sql = sqlText(db.engine)
+  const root = rootOf(scope)
+  const ofImage = sql.rules.lookUp(
+    'manifest_packages',
+    'l',
+    `l.root = ${sql.bind(root)} and l.contents = c.id`,
+  )
+  const inScope = imagesInScope(sql, scope)
+  // `is true`: PostgreSQL makes a hash table of the packages once. It would join them with a plan that fits few.
+  const text = `select l.package, l.contents, c.repo, c.digest from manifest_contents as c ${ofImage} where ${inScope}
+      and (l.package in (select f.package ${findingsOf(sql, query)} ${states.length === 0 ? '' : `and f.state in (${sql.bindAll(states)})`})) is true
+      ${after === undefined ? '' : `and (l.package, l.contents) >= (${sql.bind(after[0])}, ${sql.bind(after[2])})`}
+    order by l.package, l.contents limit ${sql.bind(size + 1)}`
+  type Pair = Pick<AffectedImageRow, 'package' | 'contents' | 'repo' | 'digest'>
+  const pairs = await runLongText<Pair>(db, text, sql)
+  const packages = [...new Set(pairs.map((pair) => Number(pair.package)))]
+  if (packages.length === 0) return []
+  const findings = Map.groupBy(
+    await readFindingRows(db, query, (sql) => `and f.package in (${sql.bindAll(packages)})`),
+    (row) => Number(row.package),
+  )
+  const isAfter = ({ package: id, contents, vulnerability }: AffectedImageRow) =>
+    after === undefined ||
+    Number(id) !== after[0] ||
+    Number(contents) !== after[2] ||
+    vulnerability > after[1]
+  return pairs
+    .flatMap(({ contents, ...pair }) =>
+      (findings.get(Number(pair.package)) ?? [])
+        .filter(({ state }) => states.length === 0 || states.includes(state))
+        .map((finding) => ({ ...finding, ...pair, contents: Number(contents) })),
+    )
+    .filter(isAfter)
+    .slice(0, size)
+}
+
+/** A condition on the contents `c` of images. */
+function imagesInScope(sql: SqlText, scope: string): string {
+  const { from, to } = subtreeRange(scope)
+  return `c.root = ${sql.bind(rootOf(scope))} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
+}
+
+/**
+ * Reads images ordered by package, vulnerability and image. Each finding is a range of an index, so a page costs the same for any number of
+ * images.
+ */
+async function readByFinding(
   db: Db,
   query: AffectedImagesQuery,
+  options: Pick<ImagesOptions, 'isSmall' | 'hasStatements'>,
 ): Promise<readonly AffectedImageRow[]> {
   const { after, size } = query
-  const [isSmall, hasStatements, found] = await Promise.all([
-    isSmallScope(db, query.scope),
-    hasStatementsIn(db, rootOf(query.scope)),
-    readFindingsOf(db, query, '>=', after),
-  ])
-  const options = { isSmall, hasStatements }
   const images: AffectedImageRow[] = []
-  let page = found
+  let page = await readFindingsOf(db, query, '>=', after)
   const { growth, max } = FINDINGS_WITH_IMAGES
   let count = FINDINGS_WITH_IMAGES.first
   for (;;) {
@@ -64,22 +159,31 @@ export async function readAffectedImages(
   }
 }
 
-/** Reads the findings of a vulnerability in packages, in the order of the cursor, from a finding or after it. */
+/** Reads findings in the order of packages, from a finding or after it. */
 function readFindingsOf(
   db: Db,
-  { scope, vulnerability }: AffectedImagesQuery,
+  query: AffectedImagesQuery,
   operator: '>=' | '>',
-  start: readonly [packageId: number, vulnerability: string, contents?: number] | undefined,
+  start: readonly [packageId: number, vulnerability: string, ...unknown[]] | undefined,
 ): Promise<FindingRow[]> | FindingRow[] {
-  const root = rootOf(scope)
+  return readFindingRows(
+    db,
+    query,
+    (sql) =>
+      `${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
+      order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}`,
+  )
+}
+
+/** Reads findings of a vulnerability, ordered by package. `which`: the rest of the conditions. */
+function readFindingRows(
+  db: Db,
+  query: AffectedImagesQuery,
+  which: (sql: SqlText) => string,
+): Promise<FindingRow[]> | FindingRow[] {
   const sql = sqlText(db.engine)
-  const text = `select ${findingColumns}
-    from (select f.* from vulnerability_ids as v cross join package_findings as f
-      where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
-        and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability
-        ${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
-      order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}) as f
-    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = f.package`)}
+  const text = `select ${findingColumns} from (select f.* ${findingsOf(sql, query)} ${which(sql)}) as f
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(rootOf(query.scope))} and p.id = f.package`)}
     ${catalogLookUp(sql)}
     order by f.package, f.vulnerability`
   return runText<FindingRow>(db, text, sql)
@@ -139,7 +243,6 @@ function imagesText(
   { isSmall, hasStatements, size }: ImagesOptions,
 ): string {
   const root = rootOf(scope)
-  const range = subtreeRange(scope)
   const bind = (value: string | number) => sql.bind(value)
   const stated = (column: string) =>
     `(select min(s.${column}) from image_statements as s where s.root = ${bind(root)} and s.contents = l.contents
@@ -147,8 +250,7 @@ function imagesText(
   const columns = hasStatements
     ? `, ${stated('state')} as state, ${stated('justification')} as justification`
     : ''
-  const inScope = () =>
-    `c.root = ${bind(root)} and c.repo >= ${bind(range.from)} and c.repo < ${bind(range.to)}`
+  const inScope = () => imagesInScope(sql, scope)
   const ofPackage = () =>
     `l.root = ${bind(root)} and l.package = ${bind(Number(finding.package))} and l.contents > ${bind(afterContents)}`
   const from = isSmall

@@ -8,7 +8,7 @@ import { CATALOGS } from '../../advisories/packages/advisory-packages.ts'
 import { deleteRows, insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import type { CveBlockRow, VulnerabilityFactsRow } from '../../storage/schema/tables.ts'
-import { runText, sqlText } from '../../storage/sql-text.ts'
+import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 
 /**
  * What catalogs (KEV, EPSS) state about the vulnerabilities that were found. Catalogs list all CVEs; only those that occur in packages have
@@ -69,6 +69,11 @@ export async function writeCatalogFacts(
   )
   const added = facts.filter((row) => !previous.has(textOf(row)))
   await insertRows(db, tx, 'vulnerability_facts', added)
+}
+
+/** A condition: whether the vulnerability of a finding `f` is known to be exploited. There are few such vulnerabilities. */
+export function isExploitedSql(sql: SqlText, root: string): string {
+  return `f.vulnerability in (select x.vulnerability from vulnerability_facts as x where x.root = ${sql.bind(root)} and x.exploited = 1)`
 }
 
 /** Parts of a probability in one. */

@@ -3,7 +3,6 @@ import type { Db } from '../../storage/db.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
 import { distinctText, runCachedText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import {
-  countText,
   type FindingCountRow,
   type FindingFilters,
   findingSource,
@@ -47,7 +46,8 @@ export async function readFindingSummary(db: Db, scope: string): Promise<Finding
   const count = async (filters: FindingFilters) => {
     const sql = sqlText(db.engine)
     const from = fromSql(sql, root, source, filters)
-    const text = countText('count(distinct f.vulnerability)', source, from)
+    const found = `select distinct ${source.state} as state, f.severity, f.vulnerability ${from}`
+    const text = `select state, severity, count(*) as n from (${found}) as found group by state, severity order by 1, 2`
     return toCounts(await runCachedText<FindingCountRow>(db, text, sql, { long: true }))
   }
   return {

@@ -17,7 +17,7 @@ import {
   findingColumns,
   stateWithStatements,
 } from '../services/finding-messages.ts'
-import { EPSS_PARTS } from './catalog-facts.ts'
+import { EPSS_PARTS, isExploitedSql } from './catalog-facts.ts'
 
 /** Reads the findings of images, by the packages that they contain. */
 
@@ -204,7 +204,8 @@ export async function countFindings(
   const source = await readFindingSource(db, root, ids)
   const sql = sqlText(db.engine)
   const from = fromSql(sql, root, source, filters)
-  const text = countText('count(*)', source, from)
+  const { state } = source
+  const text = `select ${state} as state, f.severity, count(*) as n ${from} group by ${state}, f.severity order by 1, 2`
   return toCounts(await (long ? runLongText : runText)<FindingCountRow>(db, text, sql))
 }
 
@@ -227,10 +228,11 @@ export async function countFindingTotals(
   const sql = sqlText(db.engine)
   const { state } = source
   const sum = (condition: string) => `sum(case when ${condition} then 1 else 0 end)`
+  const exploited = isExploitedSql(sql, root)
   const matching = filterConditions(sql, root, source, filters)
-  const text = `select ${state} as state, f.severity, count(*) as n, ${sum('x.exploited = 1')} as exploited
+  const text = `select ${state} as state, f.severity, count(*) as n, ${sum(exploited)} as exploited
       ${matching.length === 0 ? '' : `, ${sum(matching.join(' and '))} as matching`}
-    ${fromSql(sql, root, source, {}, { catalogs: true })} group by ${state}, f.severity order by 1, 2`
+    ${fromSql(sql, root, source, {}, { catalogs: filters.minEpss !== undefined })} group by ${state}, f.severity order by 1, 2`
   type Row = FindingCountRow & { readonly exploited: number; readonly matching?: number }
   const rows = await runText<Row>(db, text, sql)
   const total = (of: readonly Row[], count: (row: Row) => number) =>
@@ -306,17 +308,12 @@ export async function hasStatements(
   return (await runText(db, text, sql)).length > 0
 }
 
-/** `n`: what is counted. */
-export function countText(n: string, { state }: FindingSource, from: string): string {
-  return `select ${state} as state, f.severity, ${n} as n ${from} group by ${state}, f.severity order by 1, 2`
-}
-
 export function toCounts(rows: readonly FindingCountRow[]): readonly FindingCountRow[] {
   return rows.map((row) => ({ ...row, n: Number(row.n) }))
 }
 
 interface FromOptions {
-  /** Joins what catalogs state, even if no filter uses it. */
+  /** Joins what catalogs state, `x`, even if no filter uses it. */
   readonly catalogs?: boolean
 }
 
@@ -328,9 +325,8 @@ export function fromSql(
   filters: FindingFilters,
   { catalogs = false }: FromOptions = {},
 ): string {
-  const { isExploited, minEpss } = filters
   const { hasFewPackages } = source
-  const hasCatalogs = catalogs || isExploited || minEpss !== undefined
+  const hasCatalogs = catalogs || filters.minEpss !== undefined
   const isOfPackage = (bound: string) => `f.root = ${bound} and f.package = i.package`
   const text = `from (${source.packages(sql)}) as i
       ${hasFewPackages ? sql.rules.lookUp('package_findings', 'f', isOfPackage(sql.bind(root))) : 'cross join package_findings as f'}
@@ -362,7 +358,7 @@ function filterConditions(
     conditions.push(
       `f.vulnerability in (select v.vulnerability from vulnerability_ids v where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)})`,
     )
-  if (isExploited) conditions.push('x.exploited = 1')
+  if (isExploited) conditions.push(isExploitedSql(sql, root))
   if (minEpss !== undefined) conditions.push(`x.epss >= ${sql.bind(Math.round(minEpss * EPSS_PARTS))}`)
   if (minScore !== undefined) conditions.push(`f.score >= ${sql.bind(Math.round(minScore * 10))}`)
   if (cwes.length > 0) conditions.push(hasCweSql(sql, 'f.cwes', cwes))

@@ -20,12 +20,14 @@ export async function readPendingWork(
   root: string,
   { state, ids }: Images,
 ): Promise<readonly PendingWork[]> {
-  return [
-    ...(state === 'pending' ? [PendingWork.CONTENTS] : []),
-    ...((await readUnmatched(db, root, ids)) ? [PendingWork.PACKAGES] : []),
-    ...((await areAdvisoriesPending(db, root, ids)) ? [PendingWork.ADVISORIES] : []),
-    ...(ids.length > 0 && (await areCatalogsPending(db, root)) ? [PendingWork.CATALOGS] : []),
-  ]
+  const isPending = await Promise.all([
+    state === 'pending',
+    readUnmatched(db, root, ids),
+    areAdvisoriesPending(db, root, ids),
+    ids.length > 0 && areCatalogsPending(db, root),
+  ])
+  const kinds = [PendingWork.CONTENTS, PendingWork.PACKAGES, PendingWork.ADVISORIES, PendingWork.CATALOGS]
+  return kinds.filter((_, at) => isPending[at])
 }
 
 /** Throws FAILED_PRECONDITION, type IMAGE_NOT_MATCHED, before the packages of an image are matched for the first time: it would look clean. */
@@ -55,7 +57,7 @@ export async function isMatchingPending(db: Db, root: string): Promise<boolean> 
 async function areAdvisoriesPending(db: Db, root: string, ids: readonly number[]): Promise<boolean> {
   if (ids.length === 0) return false
   // Mostly nothing is queued: the packages are only read if there is.
-  const [areNames, areScores] = [await hasChanges(db, root, 'name'), await hasChanges(db, root, 'id')]
+  const [areNames, areScores] = await Promise.all([hasChanges(db, root, 'name'), hasChanges(db, root, 'id')])
   if (!areNames && !areScores) return false
   const isQueued = async (kind: string, subjects: ReadonlySet<string>) => {
     const all = [...subjects]

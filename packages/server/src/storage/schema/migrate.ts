@@ -35,6 +35,7 @@ import * as findingSummaryHistory from '../migrations/0036-finding-summary-histo
 import * as identityOrganizations from '../migrations/0037-identity-organizations.ts'
 import * as supportEnd from '../migrations/0038-support-end.ts'
 import * as recordIndex from '../migrations/0039-record-index.ts'
+import * as exploited from '../migrations/0040-exploited.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -71,6 +72,7 @@ export const migrations = {
   '0037-identity-organizations': identityOrganizations,
   '0038-support-end': supportEnd,
   '0039-record-index': recordIndex,
+  '0040-exploited': exploited,
 }
 
 /**
