@@ -312,8 +312,12 @@ consoleSuite(
       assert.equal((await fetch(url)).status, 200)
       assert.equal((await query()).status, 200)
       await page.getByRole('button', { name: 'Edit settings' }).click()
+      await page.getByText(/^cp osv\/osv-scanner\/Wolfi\/all\.zip/).waitFor()
       await page.getByRole('textbox', { name: 'Architectures' }).fill('x86_64, aarch64')
+      await page.getByRole('textbox', { name: 'Distribution in OSV' }).fill('Alpine:v3.20')
       await page.getByRole('button', { name: 'Save' }).click()
+      // The scanner names its folders without the release.
+      await page.getByText(/^cp osv\/osv-scanner\/Alpine\/all\.zip/).waitFor()
       await page.getByText('Names of packages in the files').click()
       await page.getByText('x86_64, aarch64').waitFor()
       await page.getByText(/osv-scanner scan image/).waitFor()

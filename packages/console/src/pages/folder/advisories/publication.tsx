@@ -117,6 +117,7 @@ function PublicationDetails({
         base={`${session.apiUrl}/vulnerabilities/feeds/${uid}`}
         name={name}
         isPublic={publicThrough !== ''}
+        ecosystem={ecosystemOf(publication.value)}
       />
       <section>
         <h2>Addresses</h2>
@@ -155,6 +156,8 @@ function PublicationDetails({
   )
 }
 
+const ecosystemOf = ({ distribution }: AdvisoryPublication) => distribution?.ecosystem || 'Wolfi'
+
 /** The settings of the publication. */
 function Names({ publication }: { readonly publication: AdvisoryPublication }) {
   const { securityDatabase: database, distribution } = publication
@@ -162,7 +165,7 @@ function Names({ publication }: { readonly publication: AdvisoryPublication }) {
   return (
     <Facts
       facts={[
-        ['Distribution in OSV', text(distribution?.ecosystem) ?? 'Wolfi'],
+        ['Distribution in OSV', text(ecosystemOf(publication))],
         ['Namespace of package URLs', text(distribution?.namespace) ?? 'wolfi'],
         ['Repository', text(database?.reponame)],
         ['URL of the repositories', text(database?.urlprefix)],

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Command } from '../../../components/copy.tsx'
+import { Command, quoted } from '../../../components/copy.tsx'
 import { SelectField } from '../../../components/field.tsx'
 
 interface SnippetProps {
@@ -7,6 +7,8 @@ interface SnippetProps {
   readonly base: string
   readonly name: string
   readonly isPublic: boolean
+  /** Distribution in OSV, such as `Wolfi` or `Alpine:v3.20`. */
+  readonly ecosystem: string
 }
 
 interface Scanner {
@@ -17,8 +19,11 @@ interface Scanner {
 }
 
 /** The configuration of scanners, as docs/advisories-publishing.md has it. */
-function scannersOf({ base, name, isPublic }: SnippetProps): readonly Scanner[] {
+function scannersOf({ base, name, isPublic, ecosystem }: SnippetProps): readonly Scanner[] {
   const header = isPublic ? '' : '--header "Authorization: Bearer $(berth auth token)" '
+  // Folders of the scanner are named without the release.
+  const [folder = ''] = ecosystem.split(':')
+  const inFolder = (cache: string, file = '') => quoted(`osv/${cache}/${folder}/${file}`)
   const curl = `curl --fail --silent --show-error ${header}`
   return [
     {
@@ -27,10 +32,10 @@ function scannersOf({ base, name, isPublic }: SnippetProps): readonly Scanner[] 
       note: 'Reads a local database: one zip file for each ecosystem.',
       commands: [
         'export OSV_SCANNER_LOCAL_DB_CACHE_DIRECTORY=$PWD/osv',
-        'mkdir -p osv/osv-scanner/Wolfi osv/osv-scalibr/Wolfi',
-        `${curl}--output osv/osv-scanner/Wolfi/all.zip ${base}/osv/all.zip`,
+        `mkdir -p ${inFolder('osv-scanner')} ${inFolder('osv-scalibr')}`,
+        `${curl}--output ${inFolder('osv-scanner', 'all.zip')} ${base}/osv/all.zip`,
         // The location in later versions.
-        'cp osv/osv-scanner/Wolfi/all.zip osv/osv-scalibr/Wolfi/',
+        `cp ${inFolder('osv-scanner', 'all.zip')} ${inFolder('osv-scalibr')}`,
         'osv-scanner scan image --offline-vulnerabilities my-image:latest',
       ],
     },
