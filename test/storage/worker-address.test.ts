@@ -23,9 +23,9 @@ describe('the address of a worker', { skip: cluster === undefined && 'no Citus c
         BERTH_LISTEN: '127.0.0.1:0',
       }
       const problem =
-        /127\.0\.0\.1:\d+ is a worker of a distributed database, which has no tables of the coordinator\.? Set the address to the coordinator\./
-      for (const command of ['serve', 'migrate']) {
-        const { code, stderr } = await runBerth(t, [command], env)
+        /127\.0\.0\.1:\d+ is a worker of a distributed database, which has no tables of the coordinator\.? Set the address to the coordinator, or let nodes use the workers: run berth migrate --query-from-any-node with the address of the coordinator\./
+      for (const command of [['serve'], ['migrate'], ['migrate', '--query-from-any-node']]) {
+        const { code, stderr } = await runBerth(t, command, env)
         assert.equal(code, 1, stderr)
         assert.match(stderr, problem)
       }

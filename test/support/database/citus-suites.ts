@@ -23,6 +23,7 @@ export const citusSelection: readonly string[] = [
   'test/api/roles.test.ts',
   'test/api/suspended-organizations.test.ts',
   'test/api/user-lookup.test.ts',
+  'test/storage/query-from-any-node.test.ts',
   'test/storage/shards.test.ts',
   'test/storage/table-placement.test.ts',
   'test/storage/worker-address.test.ts',

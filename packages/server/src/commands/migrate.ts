@@ -1,18 +1,29 @@
 import type { CommandBody } from '@berth/cli/invocation/command-declaration.ts'
+import { enableQueryFromAnyNode } from '../installation/cluster-server.ts'
 import { jsonOption } from './options.ts'
 import { readConfigOrExit, withInstallation } from './with-installation.ts'
 
 export const migrateCommand: CommandBody = {
-  options: [jsonOption],
+  options: [
+    {
+      flags: '--query-from-any-node',
+      summary: 'let nodes use the workers of a distributed database (Citus)',
+    },
+    jsonOption,
+  ],
   examples: ['BERTH_DATABASE_URL=postgres://berth@localhost/berth berth migrate'],
-  run: ({ output }) =>
+  run: ({ output, flag }) =>
     withInstallation(readConfigOrExit(), async ({ migrations, store: { db } }) => {
+      if (flag('queryFromAnyNode')) await enableQueryFromAnyNode(db)
+      const server = await db.rules.findClusterServer(db)
+      const queryFromAnyNode = server === undefined ? undefined : server.absentTables.length === 0
       const tables = await db.rules.countPlacedTables(db)
       const lines = [migrations.length === 0 ? 'the schema is up to date' : `ran ${migrations.join(', ')}`]
       if (tables !== undefined)
         lines.push(
           `the database is distributed: ${tables.distributed} tables by their key, ${tables.reference} on every server, ${tables.local} on the coordinator`,
         )
-      output.result({ migrations, tables }, `${lines.join('\n')}\n`)
+      if (queryFromAnyNode) lines.push('nodes can use its workers')
+      output.result({ migrations, tables, queryFromAnyNode }, `${lines.join('\n')}\n`)
     }),
 }

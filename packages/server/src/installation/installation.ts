@@ -38,7 +38,7 @@ import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type AccessTokens, accessTokens } from '../tokens/access-token.ts'
 import { type SigningKeys, signingKeys } from '../tokens/keys/signing-keys.ts'
-import { requireCoordinator } from './cluster-server.ts'
+import { usesWorker } from './cluster-server.ts'
 import type { Config } from './config.ts'
 import { describeDatabaseError } from './database-errors.ts'
 import { adoptStore, ForeignStore, requireMatchingStore } from './store-identity.ts'
@@ -105,9 +105,9 @@ export async function openInstallation(
     throw error
   }
   try {
-    await requireCoordinator(db)
+    const isWorker = await usesWorker(db)
     await requireNoUnfinishedRestore(db)
-    const migrations = await migrateWithLock(config, db, overrides)
+    const migrations = isWorker ? [] : await migrateWithLock(config, db, overrides)
     const masterKey = await loadOrCreateMasterKey(config, db)
     const secretsKey = deriveKey(masterKey, 'secrets at rest')
     const store: Store = {

@@ -243,6 +243,15 @@ const databaseChecks: Readonly<
         : ok(text)
   },
 
+  'distributed database': async ({ db }) => {
+    const server = await db.rules.findClusterServer(db)
+    if (server === undefined) return undefined
+    const { isWorker, address, absentTables } = server
+    if (isWorker) return ok(`this node uses the worker ${address}`)
+    const coordinator = address === undefined ? 'the coordinator' : `the coordinator ${address}`
+    return ok(`this node uses ${coordinator}; nodes ${absentTables.length === 0 ? 'can' : 'cannot'} use workers`)
+  },
+
   'read replica': async ({ db }) => {
     if (db.replica === undefined) return undefined
     const problem = await db.replica.check()
@@ -393,14 +402,15 @@ const databasePlace = ({ databaseUrl, dataDir }: Config) =>
 
 async function checkMigrations(config: Config, db: Db): Promise<CheckOutcome> {
   const place = databasePlace(config)
-  const problem = await findWorkerProblem(db)
-  if (problem !== undefined) return fail(problem.message, problem.action)
+  const server = await db.rules.findClusterServer(db)
   const { missing, unknown } = await migrationState(db)
   if (unknown.length > 0)
     return fail(
       `${place} has migrations that this version does not know: ${unknown.join(', ')}`,
       'Use the version of Berth that migrated it, or a newer one.',
     )
+  const problem = server && (await findWorkerProblem(db, server))
+  if (problem !== undefined) return fail(problem.message, problem.action)
   return missing.length > 0
     ? fail(`${place} lacks migrations: ${missing.join(', ')}`, 'Run berth migrate, or start the server.')
     : ok(`${place} is reachable and migrated`)

@@ -24,7 +24,7 @@ import { tracedDb, tracedDialect } from './tracing.ts'
  * (engines/engine.ts).
  */
 
-export type { Engine, EngineRules } from './engines/engine.ts'
+export type { ClusterServer, Engine, EngineRules } from './engines/engine.ts'
 
 export type Tx = Transaction<Tables>
 /** Reads from the database, or from a transaction, which also sees its own writes. */

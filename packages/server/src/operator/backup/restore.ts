@@ -20,7 +20,7 @@ import { scrub } from '../../registry/scrub/scrub.ts'
 import type { MasterKey } from '../../runtime/encryption.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import type { Db } from '../../storage/db.ts'
-import { readTableNames, readTables, UNFINISHED_RESTORE } from '../../storage/schema/catalog.ts'
+import { migratorTables, readTableNames, readTables, UNFINISHED_RESTORE } from '../../storage/schema/catalog.ts'
 import { migrate, migrateTo, unknownMigrations } from '../../storage/schema/migrate.ts'
 import type { Tables } from '../../storage/schema/tables.ts'
 import {
@@ -85,7 +85,7 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
     throw new SetupError(
       `backup ${manifest.id} is from a newer version of Berth (${manifest.version}, ${unknown}): restore it with that version`,
     )
-  await requireCoordinator(db)
+  await requireCoordinator(db, 'a restore')
   const earlier = await readUnfinishedRestore(db)
   const isEmpty = await requireReplaceableTarget(options, earlier)
   const key = await resolveMasterKey(options)
@@ -150,19 +150,10 @@ export const RESTORE_APPLICATION_NAME = 'berth admin restore'
 
 /** Throws a SetupError while others are connected to a PostgreSQL database that is about to be replaced. */
 async function requireNoOtherConnections(db: Db): Promise<void> {
-  if (!db.rules.isShared) return
-  const { rows } = await sql<{ who: string }>`
-    select concat_ws(' ', coalesce(nullif(application_name, ''), 'unnamed'), client_addr, 'pid', pid) as who
-    from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
-      and application_name not like ${`${RESTORE_APPLICATION_NAME} %`} and pid <> pg_backend_pid()`.execute(
-    db.kysely,
-  )
-  if (rows.length > 0)
+  const others = await db.rules.listSessions(db, RESTORE_APPLICATION_NAME)
+  if (others.length > 0)
     throw new SetupError(
-      `${rows.length} other connections use the database (${rows
-        .slice(0, 3)
-        .map(({ who }) => who)
-        .join(', ')}): stop all nodes before an installation is replaced`,
+      `${others.length} other connections use the database (${others.slice(0, 3).join(', ')}): stop all nodes before an installation is replaced`,
     )
 }
 
@@ -222,8 +213,10 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   storeKey(config, key)
   // Published files are numbered by revisions, which a restored database counts from the start.
   rmSync(join(config.dataDir, 'feeds'), { recursive: true, force: true })
-  for (const name of await readTableNames(db))
-    if (name !== UNFINISHED_RESTORE) await sql`drop table ${sql.table(name)}`.execute(db.kysely)
+  const names = (await readTableNames(db)).filter((name) => name !== UNFINISHED_RESTORE)
+  // Those of the migrator first: the mark is on the coordinator alone, and a node that uses a worker does not start without them.
+  for (const name of names.toSorted((a, b) => Number(migratorTables.has(b)) - Number(migratorTables.has(a))))
+    await sql`drop table ${sql.table(name)}`.execute(db.kysely)
   await migrateTo(db, manifest.migrations.at(-1) ?? '')
   await requireSameTables(db, manifest)
   const all = manifest.tables.reduce((sum, { rows }) => sum + rows, 0)

@@ -71,6 +71,8 @@ export interface EngineRules extends SqlRules {
   readonly concurrentChanges: number
   /** Whether several nodes can serve one database. */
   readonly isShared: boolean
+  /** Describes the sessions of clients of a shared database on all of its servers, except those of one program. */
+  listSessions(db: Db, exceptProgram: string): Promise<readonly string[]>
   /** Runs migrations while no other node does. They use the database that `run` receives; it returns the names of those that ran. */
   withMigrationLock(
     background: Db,
@@ -88,6 +90,11 @@ export interface EngineRules extends SqlRules {
   countPlacedTables(db: Db): Promise<TablePlacement | undefined>
   /** The server of the address; undefined for a database on one server. */
   findClusterServer(db: Db): Promise<ClusterServer | undefined>
+  /**
+   * Lets nodes use any server of a distributed database: tables of the coordinator can then be read and written through all of them.
+   * `placeTables` does the same for tables that later migrations create.
+   */
+  enableQueryFromAnyNode(background: Db): Promise<void>
 }
 
 /** A server of a distributed database. */
@@ -96,6 +103,8 @@ export interface ClusterServer {
   readonly isWorker: boolean
   /** Where the other servers reach it; undefined for a coordinator that they do not know. */
   readonly address: string | undefined
+  /** Tables of this version, and those of the migrator, that cannot be used through every server. */
+  readonly absentTables: readonly string[]
 }
 
 /** Numbers of tables by their home. */

@@ -17,7 +17,7 @@ export interface Table {
 }
 
 /** Tables of the migrator, which the migrations of a restore write. */
-const migratorTables = new Set(['migrations', 'migrations_lock'])
+export const migratorTables: ReadonlySet<string> = new Set(['migrations_lock', 'migrations'])
 
 /** The table that exists during a restore. */
 export const UNFINISHED_RESTORE = 'unfinished_restore'

@@ -32,9 +32,11 @@ import { withMigrationLock } from './migration-lock.ts'
 import { postgresSql } from './sql.ts'
 import {
   countPlacedTables,
+  enableQueryFromAnyNode,
   findClusterServer,
   groupByServer,
   isDistributed,
+  listSessions,
   placeTables,
 } from './table-placement.ts'
 
@@ -304,6 +306,7 @@ export const rules: EngineRules = {
   isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
   concurrentChanges: 1,
   isShared: true,
+  listSessions,
   withMigrationLock,
   placeTables,
   isDistributed,
@@ -311,6 +314,7 @@ export const rules: EngineRules = {
   isServerLost: (error) => isWorkerLost(causeOf(error)),
   countPlacedTables,
   findClusterServer,
+  enableQueryFromAnyNode,
 }
 
 /** Returns the server's error, which is the cause of the driver's. */

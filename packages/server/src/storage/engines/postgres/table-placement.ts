@@ -1,20 +1,28 @@
 import { sql } from 'kysely'
+import { migratorTables } from '../../schema/catalog.ts'
 import { type TableHome, tableHomes } from '../../schema/table-homes.ts'
 import type { EngineRules, TablePlacement } from '../engine.ts'
 import { lockMigrations, withShortLocks } from './migration-lock.ts'
 
-/** Tables on the servers of a Citus cluster. The coordinator is the server of the address. */
+/** Tables on the servers of a Citus cluster. Only the coordinator can place them. */
 
 interface PlacedTable {
   readonly name: string
-  /** As `pg_dist_partition` has it, which has no row for tables of the coordinator alone. */
   readonly home: keyof TablePlacement
+  /** `pg_dist_partition` has a row for it: it exists on every server. One of the coordinator then keeps its rows there. */
+  readonly isKnownEverywhere: boolean
 }
 
 export const placeTables: EngineRules['placeTables'] = async ({ kysely }) => {
   const placed = await readPlacement(kysely)
   if (placed === undefined) return
   for (const name of misplacedTables(placed)) await place(kysely, name)
+  const isEnabled = placed.some(({ home, isKnownEverywhere }) => home === 'local' && isKnownEverywhere)
+  if (isEnabled) await enable(kysely, placed)
+}
+
+export const enableQueryFromAnyNode: EngineRules['enableQueryFromAnyNode'] = async ({ kysely }) => {
+  await enable(kysely, (await readPlacement(kysely)) ?? [])
 }
 
 export const findClusterServer: EngineRules['findClusterServer'] = async ({ kysely }) => {
@@ -25,13 +33,17 @@ export const findClusterServer: EngineRules['findClusterServer'] = async ({ kyse
         where n.groupid = l.groupid and n.noderole = 'primary' limit 1) as address
     from pg_dist_local_group as l`.execute(kysely)
   const { isWorker = false, address = null } = rows[0] ?? {}
-  return { isWorker, address: address ?? undefined }
+  const placed = (await readPlacement(kysely)) ?? []
+  const known = new Set(placed.flatMap(({ name, isKnownEverywhere }) => (isKnownEverywhere ? [name] : [])))
+  const names = [...Object.keys(tableHomes), ...migratorTables]
+  return { isWorker, address: address ?? undefined, absentTables: names.filter((name) => !known.has(name)) }
 }
 
 export const countPlacedTables: EngineRules['countPlacedTables'] = async ({ kysely }) => {
   const placed = await readPlacement(kysely)
   if (placed === undefined) return undefined
-  const count = (home: keyof TablePlacement) => placed.filter((table) => table.home === home).length
+  const count = (home: keyof TablePlacement) =>
+    placed.filter((table) => table.home === home && !migratorTables.has(table.name)).length
   return { distributed: count('distributed'), reference: count('reference'), local: count('local') }
 }
 
@@ -60,15 +72,28 @@ export const groupByServer: EngineRules['groupByServer'] = async ({ kysely }, or
   return [...servers].map((of) => of.map(({ organization }) => organization))
 }
 
+export const listSessions: EngineRules['listSessions'] = async ({ kysely }, exceptProgram) => {
+  const source = (await findExtension(kysely))
+    ? // Without the connections between the servers.
+      sql`citus_stat_activity where global_pid <> citus_backend_gpid() and not is_worker_query and application_name not like 'citus\\_%'`
+    : sql`pg_stat_activity where pid <> pg_backend_pid()`
+  const { rows } = await sql<{ who: string }>`
+    select concat_ws(' ', coalesce(nullif(application_name, ''), 'unnamed'), client_addr, 'pid', pid) as who
+    from ${source} and datname = current_database() and backend_type = 'client backend'
+      and application_name not like ${`${exceptProgram} %`}`.execute(kysely)
+  return rows.map(({ who }) => who)
+}
+
 /** Lists the tables of the schema; undefined without the extension. */
 async function readPlacement(kysely: Kysely): Promise<readonly PlacedTable[] | undefined> {
   if (!(await findExtension(kysely))) return undefined
   const placed = await sql<PlacedTable>`
     select t.relname as name,
-      case when p.partmethod = 'h' then 'distributed' when p.repmodel = 't' then 'reference' else 'local' end as home
+      case when p.partmethod = 'h' then 'distributed' when p.repmodel = 't' then 'reference' else 'local' end as home,
+      p.logicalrelid is not null as "isKnownEverywhere"
     from pg_class as t left join pg_dist_partition as p on p.logicalrelid = t.oid
     where t.relnamespace = current_schema()::regnamespace and t.relkind = 'r'`.execute(kysely)
-  return placed.rows.filter(({ name }) => Object.hasOwn(tableHomes, name))
+  return placed.rows.filter(({ name }) => Object.hasOwn(tableHomes, name) || migratorTables.has(name))
 }
 
 /** Lists in the order of `tableHomes`. */
@@ -77,6 +102,27 @@ function misplacedTables(placed: readonly PlacedTable[]): string[] {
   return Object.entries<TableHome>(tableHomes)
     .filter(([name, home]) => home !== 'local' && homes.get(name) === 'local')
     .map(([name]) => name)
+}
+
+/** Makes the tables of the coordinator known on every server; `migrations` last, by which nodes see that all of them are. */
+async function enable(kysely: Kysely, placed: readonly PlacedTable[]): Promise<void> {
+  const last = (name: string) => [...migratorTables].indexOf(name)
+  const names = unknownTables(placed).toSorted((a, b) => last(a) - last(b))
+  for (const name of names)
+    await inPlacement(kysely, async (tx) => {
+      if (!unknownTables((await readPlacement(tx)) ?? []).includes(name)) return
+      await sql`select citus_add_local_table_to_metadata(${name})`.execute(tx)
+    })
+}
+
+function unknownTables(placed: readonly PlacedTable[]): string[] {
+  return placed
+    .filter(({ name, isKnownEverywhere }) => !isKnownEverywhere && homeOf(name) === 'local')
+    .map(({ name }) => name)
+}
+
+function homeOf(name: string): TableHome {
+  return migratorTables.has(name) ? 'local' : tableHomes[name as keyof typeof tableHomes]
 }
 
 /** Placed first; tables that are distributed by the root are on the same servers as it. */
@@ -93,28 +139,34 @@ const completeRows: Readonly<Record<string, (kysely: Kysely) => Promise<unknown>
       on conflict do nothing`.execute(kysely),
 }
 
+async function place(kysely: Kysely, name: string): Promise<void> {
+  await inPlacement(kysely, async (tx) => {
+    // Another node may have placed it.
+    const placed = (await readPlacement(tx)) ?? []
+    if (!misplacedTables(placed).includes(name)) return
+    await completeRows[name]?.(tx)
+    const home = homeOf(name)
+    if (typeof home === 'string') {
+      await sql`select create_reference_table(${name})`.execute(tx)
+    } else {
+      await sql`select create_distributed_table(${name}, ${home.distributedBy}, colocate_with => ${name === FIRST ? 'none' : FIRST})`.execute(
+        tx,
+      )
+    }
+    // It has copied the rows to the shards, and hides those of before, which stay on the disk of the coordinator.
+    await sql`select truncate_local_data_after_distributing_table(${name})`.execute(tx)
+  })
+}
+
 /**
- * Places one table in a transaction of its own: the locks on all shards of all tables would exceed the default of
+ * Runs work on one table in a transaction of its own: the locks on all shards of all tables would exceed the default of
  * `max_locks_per_transaction`.
  */
-async function place(kysely: Kysely, name: string): Promise<void> {
+async function inPlacement(kysely: Kysely, work: (tx: Kysely) => Promise<void>): Promise<void> {
   await withShortLocks(() =>
     kysely.transaction().execute(async (tx) => {
       await lockMigrations(tx)
-      // Another node may have placed it.
-      const placed = (await readPlacement(tx)) ?? []
-      if (!misplacedTables(placed).includes(name)) return
-      await completeRows[name]?.(tx)
-      const home: TableHome = tableHomes[name as keyof typeof tableHomes]
-      if (typeof home === 'string') {
-        await sql`select create_reference_table(${name})`.execute(tx)
-      } else {
-        await sql`select create_distributed_table(${name}, ${home.distributedBy}, colocate_with => ${name === FIRST ? 'none' : FIRST})`.execute(
-          tx,
-        )
-      }
-      // It has copied the rows to the shards, and hides those of before, which stay on the disk of the coordinator.
-      await sql`select truncate_local_data_after_distributing_table(${name})`.execute(tx)
+      await work(tx)
     }),
   )
 }

@@ -345,6 +345,8 @@ export const rules: EngineRules = {
   isServerLost: () => false,
   countPlacedTables: async () => undefined,
   findClusterServer: async () => undefined,
+  listSessions: async () => [],
+  async enableQueryFromAnyNode() {},
 }
 
 function errorCode(error: unknown): unknown {
