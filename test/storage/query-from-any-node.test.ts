@@ -8,7 +8,10 @@ import { call } from '../support/api/rest.ts'
 import { capabilitiesJson, createOrganization } from '../support/api/tenant.ts'
 import { webBrowser } from '../support/browser/web-browser.ts'
 import { runAdmin } from '../support/database/backups.ts'
+import { urlOf } from '../support/database/citus-databases.ts'
 import { type ClusterDatabase, selectedCluster } from '../support/database/databases.ts'
+import { executeStatement } from '../support/database/postgres-template.ts'
+import { eventually } from '../support/eventually.ts'
 import { alpineFiles, imageOfFiles, repoUid, waitForContents } from '../support/images/readable-image.ts'
 import { bearerOf, pushImage } from '../support/registry/registry.ts'
 import { createCrossNodeWork, type NodeClient, nodeClient } from '../support/server/cross-node-work.ts'
@@ -90,6 +93,10 @@ describe('query from any node', { skip }, () => {
     })
 
     const nodeAt = (n: number): TestNode => nodes[n % nodes.length] as TestNode
+    const newOrganization = (name: string) => {
+      const { origin, berth } = nodeAt(0)
+      return createOrganization({ url: origin, token: berth.token }, newName(name))
+    }
     /** The owner at each node: of the coordinator, of one worker and of the other. */
     const clientsOf = async (berth: TestBerth): Promise<[NodeClient, NodeClient, NodeClient]> => {
       const registry = (await bearerOf(berth, berth.owner)).replace('Bearer ', '')
@@ -100,7 +107,7 @@ describe('query from any node', { skip }, () => {
     const apisOf = (token: string) => nodes.map(({ origin }) => apiOf({ url: origin }, token))
 
     test('what one starts the others continue, read and delete', async () => {
-      const organization = await createOrganization(nodeAt(0).berth, newName('nodes'))
+      const organization = await newOrganization('nodes')
       const work = createCrossNodeWork(organization)
       const clients = await clientsOf(nodeAt(0).berth)
       const [coordinator, one, other] = clients
@@ -111,7 +118,7 @@ describe('query from any node', { skip }, () => {
     })
 
     test('an image that was pushed to one node is read by any of them', async () => {
-      const organization = await createOrganization(nodeAt(0).berth, newName('images'))
+      const organization = await newOrganization('images')
       const [coordinator, one, other] = await clientsOf(nodeAt(0).berth)
       const name = `${organization}/app`
       await pushImage(one.oci, name, await imageOfFiles([alpineFiles('musl 1.2.5-r0')]), 'v1')
@@ -150,7 +157,7 @@ describe('query from any node', { skip }, () => {
 
     test('a create that is repeated at another node creates nothing; roles and limits apply at every node', async () => {
       const { berth } = nodeAt(0)
-      const organization = await createOrganization(berth, newName('limits'))
+      const organization = await newOrganization('limits')
       const post = (n: number) =>
         call('POST', `${nodeAt(n).origin}/registry/v2beta1/repos/${organization}`, {
           token: berth.token,
@@ -181,6 +188,37 @@ describe('query from any node', { skip }, () => {
         roleUid: managedRole('viewer'),
       })
       for (const api of members) assert.equal((await api.get(`iam/groups/${organization}`)).status, 200)
+    })
+
+    test('a node on a worker is not ready while the coordinator is away, and serves again afterwards', async () => {
+      const [coordinator = '', ...workers] = database.urls
+      const name = new URL(coordinator).pathname.slice(1)
+      const readiness = async () => {
+        const replies = await Promise.all(nodes.map(({ origin }) => fetch(`${origin}/readyz`)))
+        return Promise.all(replies.map(async (reply) => `${reply.status} ${await reply.text()}`))
+      }
+      const setAccess = (isAllowed: boolean) =>
+        executeStatement(
+          urlOf(coordinator, 'postgres'),
+          `alter database ${name} allow_connections ${isAllowed}`,
+        )
+      await setAccess(false)
+      try {
+        await executeStatement(
+          urlOf(coordinator, 'postgres'),
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+        )
+        const [own = '', ...others] = await readiness()
+        assert.match(own, /^503 .*database: the database does not respond/)
+        assert.equal(others.length, workers.length)
+        for (const other of others)
+          assert.match(other, /^503 .*database: another server of the distributed database does not respond/)
+      } finally {
+        await setAccess(true)
+      }
+      await eventually(async () => {
+        for (const one of await readiness()) assert.match(one, /^200 /)
+      })
     })
   })
 })

@@ -249,7 +249,9 @@ const databaseChecks: Readonly<
     const { isWorker, address, absentTables } = server
     if (isWorker) return ok(`this node uses the worker ${address}`)
     const coordinator = address === undefined ? 'the coordinator' : `the coordinator ${address}`
-    return ok(`this node uses ${coordinator}; nodes ${absentTables.length === 0 ? 'can' : 'cannot'} use workers`)
+    return ok(
+      `this node uses ${coordinator}; nodes ${absentTables.length === 0 ? 'can' : 'cannot'} use workers`,
+    )
   },
 
   'read replica': async ({ db }) => {

@@ -69,7 +69,7 @@ export interface Db {
   longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
   /**
    * Returns why the database accepts no writes, as a sentence without a period; undefined if it does. Rejects if the database does not respond
-   * within a few seconds. Does not wait for the connections of requests.
+   * within a few seconds, and, on a worker of a distributed one, if the coordinator does not. Does not wait for the connections of requests.
    */
   readOnlyReason(): Promise<string | undefined>
   /** The connections of this node, for the metrics. */
@@ -231,6 +231,9 @@ export interface PostgresOptions {
     | undefined
 }
 
+/** Of a table that every request depends on. In a distributed database it is on the coordinator. */
+const SETTINGS_PROBE = 'select name from settings limit 1'
+
 /** Opens a PostgreSQL database. Throws an Error for an invalid address; fails on first use if the server is unreachable. */
 export async function openPostgresDb(url: string, options: PostgresOptions): Promise<Db> {
   const [postgres, { postgresConnections }, { parseDatabaseAddress }, { cancelledStatements }] =
@@ -260,7 +263,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
       node,
       source: { engine: 'postgres', url },
       transaction: (...change) => withPermit(transactionPermits, () => db.transaction(...change)),
-      readOnlyReason: () => connections.readOnlyReason(),
+      readOnlyReason: () => connections.readOnlyReason(SETTINGS_PROBE),
       pool() {
         const { total, idle, waiting } = connections.counts()
         return {

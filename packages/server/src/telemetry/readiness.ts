@@ -67,7 +67,7 @@ async function runWithTimeout(
 }
 
 /** Fails if the database does not respond, or does not accept writes. */
-export function databaseCheck(db: Pick<Db, 'readOnlyReason'>): ReadinessCheck {
+export function databaseCheck(db: Pick<Db, 'readOnlyReason' | 'rules'>): ReadinessCheck {
   return {
     name: 'database',
     async run() {
@@ -75,7 +75,10 @@ export function databaseCheck(db: Pick<Db, 'readOnlyReason'>): ReadinessCheck {
         const message = await db.readOnlyReason()
         return message === undefined ? { state: 'ok' } : { state: 'failed', message }
       } catch (cause) {
-        return { state: 'failed', message: 'the database does not respond', cause }
+        const server = db.rules.isServerLost(cause)
+          ? 'another server of the distributed database'
+          : 'the database'
+        return { state: 'failed', message: `${server} does not respond`, cause }
       }
     },
   }

@@ -20,7 +20,12 @@ import { scrub } from '../../registry/scrub/scrub.ts'
 import type { MasterKey } from '../../runtime/encryption.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import type { Db } from '../../storage/db.ts'
-import { migratorTables, readTableNames, readTables, UNFINISHED_RESTORE } from '../../storage/schema/catalog.ts'
+import {
+  migratorTables,
+  readTableNames,
+  readTables,
+  UNFINISHED_RESTORE,
+} from '../../storage/schema/catalog.ts'
 import { migrate, migrateTo, unknownMigrations } from '../../storage/schema/migrate.ts'
 import type { Tables } from '../../storage/schema/tables.ts'
 import {

@@ -31,8 +31,8 @@ export interface ConnectionOptions {
 export interface PostgresConnections {
   /** Takes a connection that works, as far as is known. Fails with code 14; its `release` gives it back. */
   acquire(): Promise<ServerConnection>
-  /** As Db.refusesWrites. */
-  readOnlyReason(): Promise<string | undefined>
+  /** As Db.readOnlyReason. `probe`: a SELECT, without which the database does not serve. */
+  readOnlyReason(probe: string): Promise<string | undefined>
   counts(): { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Ends all connections within twice `limits.databaseCloseMs`, those in use too. */
   close(): Promise<void>
@@ -215,13 +215,16 @@ export function postgresConnections(
   })
   return {
     acquire: pool.acquire,
-    async readOnlyReason() {
+    async readOnlyReason(probe) {
       try {
         const connection = await monitor.acquire()
         let isReleasedForGood = true
         try {
           isReleasedForGood = await isReadOnly(connection)
-          if (!isReleasedForGood) return undefined
+          if (!isReleasedForGood) {
+            await connection.run({ text: probe }, limits.databaseConnectMs)
+            return undefined
+          }
         } finally {
           // The address may lead to another server the next time.
           connection.release(isReleasedForGood || connection.isBroken)
