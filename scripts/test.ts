@@ -29,6 +29,7 @@ import { groupFiles, separate, type TestProcess } from './test-groups.ts'
  *   --long              runs the long suites, test/long/, on every database instead
  *   --citus             runs every suite that runs on PostgreSQL on a Citus cluster instead; needs a PostgreSQL with Citus
  *   --citus-selection   the same for a selection that takes a few minutes (test/support/database/citus-suites.ts)
+ *                       BERTH_TEST_CITUS_NODE=1: nodes use the first worker
  *   --golden            rewrites the golden files, by running the tests that have some
  *   --record            writes the durations of a whole run to test/durations.json, for the order of the first run in a new clone
  *   --require-postgres  fails when there is no PostgreSQL server

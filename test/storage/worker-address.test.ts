@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { runAdmin } from '../support/database/backups.ts'
+import { isQueryFromAnyNodeEnabled } from '../support/database/citus-databases.ts'
 import { selectedCluster } from '../support/database/databases.ts'
 import { runBerth, temporaryDirectory } from '../support/server/process.ts'
 
@@ -8,7 +9,11 @@ import { runBerth, temporaryDirectory } from '../support/server/process.ts'
 
 const cluster = selectedCluster
 
-describe('the address of a worker', { skip: cluster === undefined && 'no Citus cluster is selected' }, () => {
+const skip =
+  (cluster === undefined && 'no Citus cluster is selected') ||
+  (isQueryFromAnyNodeEnabled && 'nodes can use the workers of this cluster')
+
+describe('the address of a worker', { skip }, () => {
   for (const [state, create] of [
     ['migrated', cluster?.share],
     ['empty', cluster?.shareEmpty],

@@ -9,6 +9,10 @@ import { executeStatement } from './postgres-template.ts'
  */
 
 const DROP_ATTEMPTS = 20
+const COORDINATOR = 0
+/** Place of the server that nodes of tests use: `BERTH_TEST_CITUS_NODE=1` is the first worker. Databases without tables need the coordinator. */
+export const nodeServer = Number(process.env['BERTH_TEST_CITUS_NODE'] ?? COORDINATOR)
+export const isQueryFromAnyNodeEnabled = nodeServer !== COORDINATOR
 /** SQLSTATE object_in_use. */
 const IN_USE = '55006'
 
@@ -25,6 +29,7 @@ export async function createCitusTemplates(
   const db = await openPostgresDb(urlOf(urls[0] as string, migrated), { onError() {} })
   try {
     await migrate(db)
+    if (isQueryFromAnyNodeEnabled) await db.rules.enableQueryFromAnyNode(db.background)
   } finally {
     await db.close()
   }

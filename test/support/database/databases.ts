@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Db, openPostgresDb, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
 import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
-import { copyCitusDatabase, dropCitusDatabase, urlOf } from './citus-databases.ts'
+import { copyCitusDatabase, dropCitusDatabase, nodeServer, urlOf } from './citus-databases.ts'
 import { loadPglite } from './pglite-template.ts'
 import { executeStatement } from './postgres-template.ts'
 
@@ -94,9 +94,9 @@ function citusAt(urls: readonly string[]): TestCluster {
   const [empty, migrated] = (clusterTemplates ?? '').split(',') as [string, string]
   return {
     name: 'citus',
-    open: () => openShared(shareCitusDb(urls, migrated)),
+    open: () => openShared(shareCitusDb(urls, migrated, nodeServer)),
     openEmpty: () => openShared(shareCitusDb(urls, empty)),
-    share: () => shareCitusDb(urls, migrated),
+    share: () => shareCitusDb(urls, migrated, nodeServer),
     shareEmpty: () => shareCitusDb(urls, empty),
   }
 }
@@ -132,13 +132,14 @@ async function openShared(created: Promise<SharedDatabase>): Promise<Db> {
   }
 }
 
-async function shareCitusDb(servers: readonly string[], from: string): Promise<ClusterDatabase> {
+/** `opened`: place of the server that it is opened at. */
+async function shareCitusDb(servers: readonly string[], from: string, opened = 0): Promise<ClusterDatabase> {
   const name = newName()
   await copyCitusDatabase(servers, from, name)
   const urls = servers.map((server) => urlOf(server, name))
   return {
     urls,
-    open: () => openPostgresDb(urls[0] as string, { onError() {} }),
+    open: () => openPostgresDb(urls[opened] as string, { onError() {} }),
     close: () => dropCitusDatabase(servers, name),
   }
 }

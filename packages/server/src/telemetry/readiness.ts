@@ -66,7 +66,10 @@ async function runWithTimeout(
   }
 }
 
-/** Fails if the database does not respond, or does not accept writes. */
+/**
+ * Fails if the database does not respond, or does not accept writes. Warns if another server of a distributed database does not: all nodes see
+ * the same, and serve what does not need that server.
+ */
 export function databaseCheck(db: Pick<Db, 'readOnlyReason' | 'rules'>): ReadinessCheck {
   return {
     name: 'database',
@@ -75,10 +78,13 @@ export function databaseCheck(db: Pick<Db, 'readOnlyReason' | 'rules'>): Readine
         const message = await db.readOnlyReason()
         return message === undefined ? { state: 'ok' } : { state: 'failed', message }
       } catch (cause) {
-        const server = db.rules.isServerLost(cause)
-          ? 'another server of the distributed database'
-          : 'the database'
-        return { state: 'failed', message: `${server} does not respond`, cause }
+        if (db.rules.isServerLost(cause))
+          return {
+            state: 'warning',
+            message: 'the coordinator of the distributed database does not respond',
+            cause,
+          }
+        return { state: 'failed', message: 'the database does not respond', cause }
       }
     },
   }
