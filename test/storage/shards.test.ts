@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { status } from '@grpc/grpc-js'
 import { CompiledQuery } from 'kysely'
-import { grpcClient } from '../support/api/grpc.ts'
+import { type GrpcFailure, grpcClient } from '../support/api/grpc.ts'
 import { methods, requestAt, shortName } from '../support/api/methods.ts'
 import { createTenant, type Tenant } from '../support/api/sample-requests.ts'
 import { bindRole, createIdentity, createOrganization } from '../support/api/tenant.ts'
@@ -72,12 +73,16 @@ describe('shards of statements', { skip: cluster === undefined && 'no Citus clus
     })
     t.after(() => recording.stop())
 
+    const failed: string[] = []
     for (const one of methods) {
       const request = (await tenant.requestOf(one)) ?? requestAt(one, tenant.organization)
       method = shortName(one)
-      await client.call(one, request as never, { token, deadlineMs: 20_000 }).catch(() => undefined)
+      await client.call(one, request as never, { token, deadlineMs: 20_000 }).catch((error: GrpcFailure) => {
+        if (error.code === status.INTERNAL) failed.push(method)
+      })
       method = ''
     }
+    assert.deepEqual(failed, [], 'methods that fail with an internal error, such as a statement that Citus rejects')
     const oci = ociClient(berth, await bearerOf(berth, owner))
     for (const organization of [tenant.organization, 'shards.example']) {
       method = `push and pull, ${organization === tenant.organization ? 'by uid' : 'by name'}`

@@ -30,8 +30,8 @@ const ofOthers = ['p.purl', 'p.version', 'x.epss', 'x.percentile', 'x.exploitati
 export const findingColumns = [...columns, ...ofOthers].join(', ')
 
 /** Joins what catalogs state about the vulnerability of `f`, of which there are few. */
-export function catalogLookUp(sql: SqlText): string {
-  const condition = 'x.root = f.root and x.vulnerability = f.vulnerability'
+export function catalogLookUp(sql: SqlText, root: string): string {
+  const condition = `x.root = ${sql.bind(root)} and x.vulnerability = f.vulnerability`
   return sql.rules.lookUp('vulnerability_facts', 'x', condition, { left: true })
 }
 

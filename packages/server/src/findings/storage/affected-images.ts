@@ -181,10 +181,11 @@ function readFindingRows(
   query: AffectedImagesQuery,
   which: (sql: SqlText) => string,
 ): Promise<FindingRow[]> | FindingRow[] {
+  const root = rootOf(query.scope)
   const sql = sqlText(db.engine)
   const text = `select ${findingColumns} from (select f.* ${findingsOf(sql, query)} ${which(sql)}) as f
-    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(rootOf(query.scope))} and p.id = f.package`)}
-    ${catalogLookUp(sql)}
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = f.package`)}
+    ${catalogLookUp(sql, root)}
     order by f.package, f.vulnerability`
   return runText<FindingRow>(db, text, sql)
 }

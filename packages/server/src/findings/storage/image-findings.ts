@@ -181,7 +181,7 @@ export function readFindingPage(
     from (select f.package, f.vulnerability${stated} ${from}${rest} order by ${keys} limit ${sql.bind(size)}) as o
     ${sql.rules.lookUp('package_findings', 'f', `f.root = ${sql.bind(root)} and f.package = o.package and f.vulnerability = o.vulnerability`)}
     ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = o.package`)}
-    ${catalogLookUp(sql)}
+    ${catalogLookUp(sql, root)}
     order by ${keys}`
   return runText<FindingRow>(db, text, sql)
 }
@@ -330,7 +330,7 @@ export function fromSql(
   const isOfPackage = (bound: string) => `f.root = ${bound} and f.package = i.package`
   const text = `from (${source.packages(sql)}) as i
       ${hasFewPackages ? sql.rules.lookUp('package_findings', 'f', isOfPackage(sql.bind(root))) : 'cross join package_findings as f'}
-      ${hasCatalogs ? (hasFewPackages ? catalogLookUp(sql) : catalogJoin) : ''}
+      ${hasCatalogs ? (hasFewPackages ? catalogLookUp(sql, root) : catalogJoin) : ''}
       ${source.hasStatements ? statementsJoin(sql, root, source) : ''}
       where ${hasFewPackages ? 'true' : isOfPackage(sql.bind(root))}`
   return [text, ...filterConditions(sql, root, source, filters)].join(' and ')

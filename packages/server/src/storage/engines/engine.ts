@@ -28,7 +28,8 @@ export interface SqlRules {
   contains(text: string, part: string): string
   /**
    * Ends a FROM clause: joins the rows of a table that fulfil a condition on the rows before it, by looking them up for each of those. For
-   * few rows: a planner that takes them for many reads the whole table. `left`: rows without one stay.
+   * few rows: a planner that takes them for many reads the whole table. `left`: rows without one stay. `condition` names the organization by
+   * its value: a distributed database does not find the shard by a column of the rows before it.
    */
   lookUp(table: string, alias: string, condition: string, options?: { readonly left?: boolean }): string
   /** A FROM clause with a row for each element of a JSON array of texts, as `alias.value`. */
