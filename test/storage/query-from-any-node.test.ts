@@ -26,6 +26,16 @@ import { isSignedIn, localAccount, PASSWORD, setPassword } from '../support/sign
 const cluster = selectedCluster
 const skip = cluster === undefined && 'no Citus cluster is selected'
 
+test('a database on one server is rejected by --query-from-any-node', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  const { code, stderr } = await runBerth(t, ['migrate', '--query-from-any-node'], env)
+  assert.equal(code, 1, stderr)
+  assert.match(
+    stderr,
+    /^berth: --query-from-any-node is for a distributed database: this one does not have the extension Citus\n$/,
+  )
+})
+
 describe('query from any node', { skip }, () => {
   const t = cleanups()
   let database: ClusterDatabase
@@ -73,6 +83,21 @@ describe('query from any node', { skip }, () => {
     const { json } = await runAdmin(t, settings(worker), 'check', '--json')
     const found = json.checks.find(({ name }: { name: string }) => name === 'distributed database')
     assert.match(`${found.result} ${found.message}`, /^ok this node uses the worker 127\.0\.0\.1:\d+$/)
+  })
+
+  test('a worker without a new table of the coordinator is refused until berth migrate has run there', async () => {
+    const [coordinator = '', worker] = database.urls
+    await executeStatement(coordinator, `select undistribute_table('job_results')`)
+    await assertRefused(
+      ['serve'],
+      worker,
+      /is a worker of a distributed database, whose schema is not up to date\. Run berth migrate with the address of the coordinator\.\n$/,
+    )
+    for (const url of [coordinator, worker]) {
+      const { code, stdout, stderr } = await runBerth(t, ['migrate'], settings(url))
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /\nnodes can use its workers\n$/)
+    }
   })
 
   describe('nodes on every server', () => {

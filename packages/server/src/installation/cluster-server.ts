@@ -37,7 +37,7 @@ export async function enableQueryFromAnyNode(db: Db): Promise<void> {
     throw new SetupError(
       'the workers of the distributed database do not know its coordinator. Run select citus_set_coordinator_host(...) on the coordinator',
     )
-  await db.rules.enableQueryFromAnyNode(db)
+  await db.rules.enableQueryFromAnyNode(db.background)
 }
 
 export interface WorkerProblem {
