@@ -82,7 +82,11 @@ describe('shards of statements', { skip: cluster === undefined && 'no Citus clus
       })
       method = ''
     }
-    assert.deepEqual(failed, [], 'methods that fail with an internal error, such as a statement that Citus rejects')
+    assert.deepEqual(
+      failed,
+      [],
+      'methods that fail with an internal error, such as a statement that Citus rejects',
+    )
     const oci = ociClient(berth, await bearerOf(berth, owner))
     for (const organization of [tenant.organization, 'shards.example']) {
       method = `push and pull, ${organization === tenant.organization ? 'by uid' : 'by name'}`
