@@ -24,9 +24,9 @@ export const rooms: readonly Room[] = [
   {
     name: 'runtime',
     holds:
-      'concurrency, child processes, threads, outbound HTTP and the tracer interface; knows nothing of the domain',
+      'concurrency, caches, child processes, threads, outbound HTTP and the tracer interface; knows nothing of the domain',
     uses: ['config'],
-    libraries: ['ipaddr.js', 'undici'],
+    libraries: ['ipaddr.js', 'lru-cache', 'undici'],
   },
   {
     name: 'api',
@@ -45,7 +45,7 @@ export const rooms: readonly Room[] = [
     name: 'port',
     holds: 'sockets, TLS, HTTP/1.1 and HTTP/2, request and response bodies, drain and shutdown',
     uses: ['config', 'runtime', 'api', 'pipeline'],
-    libraries: ['PRI', 'ipaddr.js', 'lru-cache'],
+    libraries: ['PRI', 'ipaddr.js'],
   },
   {
     name: 'gateway',
@@ -123,7 +123,7 @@ export const rooms: readonly Room[] = [
     name: 'policies',
     holds:
       'policies at pull: system policies, expressions, facts about images, bindings, overrides, decisions',
-    uses: ['config', 'api', 'pipeline', 'storage', 'tokens', 'iam', 'registry'],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'tokens', 'iam', 'registry'],
     libraries: ['@bufbuild/cel', 'lru-cache'],
   },
   {

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import type { limits as productLimits } from '../config/limits.ts'
 import { clientAddressKey } from '../pipeline/limits/client-address.ts'
 import { OpenCounts } from '../pipeline/limits/open-counts.ts'
+import { createGrowingCache } from '../runtime/growing-cache.ts'
 
 export type ConnectionLimits = Readonly<
   Record<
@@ -46,9 +46,7 @@ export function createConnectionAdmission(
   // In the order of their arrival.
   const undecided = new Set<Connection>()
   const addresses = new OpenCounts<string>(limits.connectionsPerAddressMax)
-  const abuses = new LRUCache<string, { count: number; readonly endMs: number }>({
-    max: limits.connectionsMax,
-  })
+  const abuses = createGrowingCache<{ count: number; readonly endMs: number }>(limits.connectionsMax)
   const keyOf = (address: string | undefined) =>
     address === undefined || isTrustedProxy(address) ? undefined : clientAddressKey(address)
   const abuseOf = (key: string) => {

@@ -1,8 +1,8 @@
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { LRUCache } from 'lru-cache'
 import { depthOf, rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Caller } from '../../pipeline/call.ts'
+import { createGrowingCache } from '../../runtime/growing-cache.ts'
 import type { Tx } from '../../storage/db.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
@@ -141,10 +141,7 @@ async function readByServer(
 }
 
 /** Organizations on lost servers, with the error: reading them again would fail each statement that names them. */
-const lost = new LRUCache<string, { readonly error: unknown }>({
-  max: 10_000,
-  ttl: limits.databaseLostServerMs,
-})
+const lost = createGrowingCache<{ readonly error: unknown }>(10_000, limits.databaseLostServerMs)
 
 /**
  * Reads the roles in organizations. If a server is lost, reads those on the others, and returns the rest as not readable. In a transaction,

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { BlobStore } from '../../registry/blobs/blob-store.ts'
@@ -6,6 +5,7 @@ import { readSmallBlobs } from '../../registry/inspection/small-blobs.ts'
 import { parseStoredConfiguration } from '../../registry/manifests/image-configuration.ts'
 import { members, parseObject } from '../../registry/manifests/image-json.ts'
 import { parseStoredManifest, textOf } from '../../registry/manifests/manifest-content.ts'
+import { createGrowingCache } from '../../runtime/growing-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import { preparedRead } from '../../storage/prepared.ts'
 import type { Fact, FactName, FactProvider, Facts, PulledManifest } from './image-facts.ts'
@@ -82,7 +82,7 @@ const BASE_DIGEST = 'org.opencontainers.image.base.digest'
 
 /** Facts of the manifest and its configuration. Configurations are cached: the content of a digest never changes. */
 export function contentFacts(db: Db, blobs: Pick<BlobStore, 'read'>): FactProvider {
-  const cache = new LRUCache<string, ConfigurationFacts>({ max: limits.policyConfigurationsCachedMax })
+  const cache = createGrowingCache<ConfigurationFacts>(limits.policyConfigurationsCachedMax)
 
   const readConfiguration = async ({ repo, content }: PulledManifest): Promise<ConfigurationFacts> => {
     const config = parseStoredManifest(content)?.config

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { Result } from '@berth/contract/gen/chainguard/platform/policies/v1/decisions_pb.js'
 import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
-import { LRUCache } from 'lru-cache'
 import { rootOf } from '../../api/uid.ts'
 import { DAY_MS, limits } from '../../config/limits.ts'
 import { runShared } from '../../pipeline/request/request-context.ts'
+import { createGrowingCache } from '../../runtime/growing-cache.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 import type { PolicyDecisionRow } from '../../storage/schema/tables.ts'
@@ -54,7 +54,7 @@ export interface DecisionRecorderOptions {
 export function createDecisionRecorder(options: DecisionRecorderOptions): DecisionRecorder {
   const { db, clock, flushMs = limits.policyDecisionFlushMs, onError, onDropped, onDecision } = options
   /** Keys of decisions that were written or wait. */
-  const known = new LRUCache<string, true>({ max: limits.policyDecisionsKnownMax })
+  const known = createGrowingCache<true>(limits.policyDecisionsKnownMax)
   let pending = new Map<string, PolicyDecisionRow>()
   let dropped = 0
   let running: Promise<void> | undefined

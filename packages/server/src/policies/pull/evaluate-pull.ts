@@ -1,12 +1,12 @@
 import { Result } from '@berth/contract/gen/chainguard/platform/policies/v1/decisions_pb.js'
 import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
-import { LRUCache } from 'lru-cache'
 import { isWithin, parentOf, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { manifestKind, parseStoredManifest } from '../../registry/manifests/manifest-content.ts'
 import { ociError } from '../../registry/oci/errors.ts'
 import type { Pull, PullPolicies } from '../../registry/oci/pull-policies.ts'
 import { subjectOfTag } from '../../registry/retention/evaluation.ts'
+import { createGrowingCache } from '../../runtime/growing-cache.ts'
 import type { Store } from '../../storage/store.ts'
 import type { FactName, Facts, ImageFacts, ReadFacts } from '../facts/image-facts.ts'
 import type { BoundPolicies, BoundPolicy } from './bound-policies.ts'
@@ -43,7 +43,7 @@ interface Verdict {
  */
 export function createPullPolicies({ store, bound, readFacts, decisions }: EvaluationOptions): PullPolicies {
   const { db, clock } = store
-  const allowed = new LRUCache<string, Allowed>({ max: limits.policyVerdictsCachedMax })
+  const allowed = createGrowingCache<Allowed>(limits.policyVerdictsCachedMax)
 
   const evaluateAll = async (pull: Pull): Promise<readonly string[]> => {
     const policies = await bound.ofRepo(pull.repo, rootOf(pull.repo), pull.revision)

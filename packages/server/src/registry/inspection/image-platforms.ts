@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { limits } from '../../config/limits.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { createGrowingCache } from '../../runtime/growing-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { parseObject } from '../manifests/image-json.ts'
@@ -15,7 +15,7 @@ export type ReadPlatforms = (
 
 /** Platforms are cached: the content of a digest never changes. Callers read the digest from a manifest that they may see. */
 export function createPlatformReader(db: Db, blobs: Pick<BlobStore, 'read'>): ReadPlatforms {
-  const cache = new LRUCache<string, string>({ max: limits.platformsCachedMax })
+  const cache = createGrowingCache<string>(limits.platformsCachedMax)
   return async (repo, configs) => {
     const platforms = new Map<string, string>()
     const missing: ContentDescriptor[] = []
