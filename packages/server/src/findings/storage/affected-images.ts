@@ -86,41 +86,29 @@ async function countFindings(db: Db, query: AffectedImagesQuery): Promise<number
 
 /** Reads all packages of the images in a scope, ordered by package, image and vulnerability, without what is stated in images. */
 async function readByImage(db: Db, query: AffectedImagesQuery): Promise<readonly AffectedImageRow[]> {
-  const { scope, states, after, size } = query
-  const sql = sqlText(db.engine)
+  const { scope, vulnerability, states, after, size } = query
   const root = rootOf(scope)
+  const sql = sqlText(db.engine)
+  const hasState = () => (states.length === 0 ? '' : `and f.state in (${sql.bindAll(states)})`)
   const ofImage = sql.rules.lookUp(
     'manifest_packages',
     'l',
     `l.root = ${sql.bind(root)} and l.contents = c.id`,
   )
-  const inScope = imagesInScope(sql, scope)
   // `is true`: PostgreSQL makes a hash table of the packages once. It would join them with a plan that fits few.
-  const text = `select l.package, l.contents, c.repo, c.digest from manifest_contents as c ${ofImage} where ${inScope}
-      and (l.package in (select f.package ${findingsOf(sql, query)} ${states.length === 0 ? '' : `and f.state in (${sql.bindAll(states)})`})) is true
+  const pairs = `select l.package, l.contents, c.repo, c.digest from manifest_contents as c ${ofImage} where ${imagesInScope(sql, scope)}
+      and (l.package in (select f.package ${findingsOf(sql, query)} ${hasState()})) is true
       ${after === undefined ? '' : `and (l.package, l.contents) >= (${sql.bind(after[0])}, ${sql.bind(after[2])})`}
-    order by l.package, l.contents limit ${sql.bind(size + 1)}`
-  type Pair = Pick<AffectedImageRow, 'package' | 'contents' | 'repo' | 'digest'>
-  const pairs = await runLongText<Pair>(db, text, sql)
-  const packages = [...new Set(pairs.map((pair) => Number(pair.package)))]
-  if (packages.length === 0) return []
-  const findings = Map.groupBy(
-    await readFindingRows(db, query, (sql) => `and f.package in (${sql.bindAll(packages)})`),
-    (row) => Number(row.package),
-  )
-  const isAfter = ({ package: id, contents, vulnerability }: AffectedImageRow) =>
-    after === undefined ||
-    Number(id) !== after[0] ||
-    Number(contents) !== after[2] ||
-    vulnerability > after[1]
-  return pairs
-    .flatMap(({ contents, ...pair }) =>
-      (findings.get(Number(pair.package)) ?? [])
-        .filter(({ state }) => states.length === 0 || states.includes(state))
-        .map((finding) => ({ ...finding, ...pair, contents: Number(contents) })),
-    )
-    .filter(isAfter)
-    .slice(0, size)
+      order by l.package, l.contents limit ${sql.bind(size + 1)}`
+  const ofPair = () => `f.root = ${sql.bind(root)} and f.package = o.package
+      and f.vulnerability in (select v.vulnerability from vulnerability_ids as v where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}) ${hasState()}`
+  const text = `select ${findingColumns}, o.contents, o.repo, o.digest from (${pairs}) as o
+    ${sql.rules.lookUp('package_findings', 'f', ofPair())}
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = o.package`)}
+    ${catalogLookUp(sql, root)}
+    ${after === undefined ? '' : `where (o.package, o.contents, f.vulnerability) > (${sql.bindAll([after[0], after[2], after[1]])})`}
+    order by o.package, o.contents, f.vulnerability limit ${sql.bind(size)}`
+  return runLongText<AffectedImageRow>(db, text, sql)
 }
 
 /** A condition on the contents `c` of images. */
@@ -166,24 +154,12 @@ function readFindingsOf(
   operator: '>=' | '>',
   start: readonly [packageId: number, vulnerability: string, ...unknown[]] | undefined,
 ): Promise<FindingRow[]> | FindingRow[] {
-  return readFindingRows(
-    db,
-    query,
-    (sql) =>
-      `${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
-      order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}`,
-  )
-}
-
-/** Reads findings of a vulnerability, ordered by package. `which`: the rest of the conditions. */
-function readFindingRows(
-  db: Db,
-  query: AffectedImagesQuery,
-  which: (sql: SqlText) => string,
-): Promise<FindingRow[]> | FindingRow[] {
-  const root = rootOf(query.scope)
   const sql = sqlText(db.engine)
-  const text = `select ${findingColumns} from (select f.* ${findingsOf(sql, query)} ${which(sql)}) as f
+  const root = rootOf(query.scope)
+  const text = `select ${findingColumns}
+    from (select f.* ${findingsOf(sql, query)}
+        ${start === undefined ? '' : `and (f.package, f.vulnerability) ${operator} (${sql.bind(start[0])}, ${sql.bind(start[1])})`}
+      order by f.package, f.vulnerability limit ${sql.bind(FINDINGS_PAGE)}) as f
     ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = f.package`)}
     ${catalogLookUp(sql, root)}
     order by f.package, f.vulnerability`
