@@ -303,40 +303,44 @@ onEveryDatabase(
           `v${at}`,
         )
       const repo = await repoUid()
-      await importAll(
-        osv('CVE-2024-0021', 'npm', 'many-00', '', {
-          affected: range(0, 20).map((each) => ({
+      const recordOf = (id: string, names: readonly string[]) =>
+        osv(id, 'npm', 'many-00', '', {
+          aliases: ['GHSA-2222-3333-5555'],
+          affected: names.map((each) => ({
             package: { ecosystem: 'npm', name: each },
             ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }] }],
           })),
-        }),
-      )
-      const list = async (query: string): Promise<Json> => {
-        const path = `vulnerabilities/affectedImages/${repo}?vulnerability=CVE-2024-0021&page_size=7&${query}`
-        return (await read(organization.owner.api, path)).body
-      }
-      const tagsOfPackages = async (query: string) => {
+        })
+      await importAll(recordOf('CVE-2024-0021', range(0, 20)))
+      await importAll(recordOf('CVE-2024-0022', range(4, 8)))
+      for (const at of images.keys()) await matched(repo, `tag=v${at}`)
+      const list = async (query: string, size: number) => {
         const found: string[] = []
         for (let token = ''; ; ) {
-          const page = await list(`${query}&page_token=${token}`)
-          found.push(...page.affectedImages.map(({ tags, finding }: Json) => `${tags} ${finding.purl}`))
-          token = page.nextPageToken
-          if (token === '') return found.sort()
+          const path = `vulnerabilities/affectedImages/${repo}?vulnerability=GHSA-2222-3333-5555&page_size=${size}&page_token=${token}&${query}`
+          const { status, body, text } = await read(organization.owner.api, path)
+          assert.equal(status, 200, text)
+          for (const { tags, finding } of body.affectedImages)
+            found.push(`${tags} ${finding.purl} ${finding.vulnerability}`)
+          token = body.nextPageToken
+          if (token === '') return found
         }
       }
-      for (const at of images.keys()) await matched(repo, `tag=v${at}`)
-      await eventually(
-        () => list(''),
-        ({ affectedImages }) => affectedImages.length === 7,
+      const expected = images.flatMap((names, at) =>
+        names.flatMap((each) =>
+          ['CVE-2024-0021', ...(range(4, 8).includes(each) ? ['CVE-2024-0022'] : [])].map(
+            (id) => `v${at} pkg:npm/${each}@1.0.0 ${id}`,
+          ),
+        ),
       )
-      const expected = images.flatMap((names, at) => names.map((each) => `v${at} pkg:npm/${each}@1.0.0`))
-      await eventually(
-        () => tagsOfPackages(''),
+      const inOrder = await eventually(
+        () => list('', 200),
         (found) => found.length === expected.length,
       )
-      assert.deepEqual(await tagsOfPackages(''), expected)
-      assert.deepEqual(await tagsOfPackages('states=STATE_AFFECTED'), expected)
-      assert.deepEqual(await tagsOfPackages('states=STATE_NOT_AFFECTED'), [])
+      assert.deepEqual(inOrder.toSorted(), expected.toSorted())
+      for (const size of [1, 7, 10]) assert.deepEqual(await list('', size), inOrder, `${size} in a page`)
+      assert.deepEqual(await list('states=STATE_AFFECTED', 3), inOrder)
+      assert.deepEqual(await list('states=STATE_NOT_AFFECTED', 3), [])
     })
 
     test('organizations do not share findings', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { byImageText } from '@berth/server/findings/storage/affected-images.ts'
 import { packagesOf } from '@berth/server/findings/storage/image-findings.ts'
 import { openSqliteDb } from '@berth/server/storage/db.ts'
 import { openSqlite } from '@berth/server/storage/engines/sqlite/driver.ts'
@@ -82,6 +83,20 @@ describe('plans of SQLite', () => {
     const text = packagesOf(sql, 'r', [1, 2])
     const plan = await db.read<{ detail: string }>(`explain query plan ${text}`, sql.values)
     assert.match(plan[0]?.detail ?? '', /USING PRIMARY KEY \(root=\? AND contents=\?\)$/)
+  })
+
+  test('look up the vulnerabilities of each pair on a later page of images', async (t) => {
+    const db = await openSqliteDb(':memory:')
+    t.after(() => db.close())
+    await migrate(db)
+    const sql = sqlText(db.engine)
+    const query = { scope: 'r', vulnerability: 'CVE-2024-0001', states: [], size: 50 }
+    const text = byImageText(sql, { ...query, after: [1, 'CVE-2024-0001', 1, 'by-image'] })
+    const plan = await db.read<{ detail: string }>(`explain query plan ${text}`, sql.values)
+    const steps = plan.map(({ detail }) => detail).filter((step) => step.startsWith('SEARCH f '))
+    assert.equal(steps.length, 2, steps.join('; '))
+    for (const step of steps) assert.match(step, /root=\? AND vulnerability=\?/)
+    assert.match(steps.join('; '), /vulnerability=\? AND package=\?/)
   })
 
   const sqlite = engineDatabases.filter(({ name }) => name === 'sqlite')

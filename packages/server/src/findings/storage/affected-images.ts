@@ -1,6 +1,6 @@
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
-import { isSmallScope } from '../../contents/storing/small-scope.ts'
+import { countImagesUpTo, SMALL_SCOPE_MAX } from '../../contents/storing/small-scope.ts'
 import type { Db } from '../../storage/db.ts'
 import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { catalogLookUp, type FindingRow, findingColumns } from '../services/finding-messages.ts'
@@ -14,13 +14,10 @@ export interface AffectedImageRow extends FindingRow {
   readonly digest: string
 }
 
-/** The last image of a page. `order`: of a list that is read image by image. */
-export type AffectedImageCursor = readonly [
-  packageId: number,
-  vulnerability: string,
-  contents: number,
-  ...order: 'by-image'[],
-]
+type ImageKey = readonly [packageId: number, vulnerability: string, contents: number]
+
+/** The last image of a page. `by-image`: the list is ordered by package, image and vulnerability. */
+export type AffectedImageCursor = ImageKey | readonly [...ImageKey, 'by-image']
 
 export interface AffectedImagesQuery {
   /** A group or repo. */
@@ -43,72 +40,96 @@ export interface AffectedImagePage {
   readonly cursorAfter: (image: AffectedImageRow) => AffectedImageCursor
 }
 
-/** Above this number of packages with a vulnerability, a small scope is read image by image: most of them are in no image of it. */
-const PACKAGES_BY_IMAGE_MIN = 16
+/**
+ * A vulnerability of more packages than this is read image by image in a scope of few images: most of the packages are in none of them. All
+ * packages of all images are read for a page, about 0.1 ms for an image on PostgreSQL.
+ */
+const PACKAGES_BY_FINDING_MAX = 16
+const IMAGES_BY_IMAGE_MAX = 500
 
 /** Reads a page of images. The order is that of the first page. */
 export async function readAffectedImages(db: Db, query: AffectedImagesQuery): Promise<AffectedImagePage> {
   const { scope, after } = query
-  const [isSmall, hasStatements] = await Promise.all([
-    isSmallScope(db, scope),
-    hasStatementsIn(db, rootOf(scope)),
+  if (after?.[3] === 'by-image') return pageByImage(db, query)
+  const [images, packages] = await Promise.all([
+    countImagesUpTo(db, scope, SMALL_SCOPE_MAX),
+    countPackages(db, query),
   ])
-  const isByImage =
-    after === undefined
-      ? isSmall && !hasStatements && (await countFindings(db, query)) > PACKAGES_BY_IMAGE_MIN
-      : after[3] === 'by-image'
+  const isSmall = images <= SMALL_SCOPE_MAX
+  const hasStatements = await hasStatementsIn(db, scope, isSmall)
+  const areFew = images <= IMAGES_BY_IMAGE_MAX && packages > PACKAGES_BY_FINDING_MAX
+  if (after === undefined && areFew && !hasStatements) return pageByImage(db, query)
+  return { images: await readByFinding(db, query, { isSmall, hasStatements }), cursorAfter: keyOf }
+}
+
+async function pageByImage(db: Db, query: AffectedImagesQuery): Promise<AffectedImagePage> {
   return {
-    images: isByImage
-      ? await readByImage(db, query)
-      : await readByFinding(db, query, { isSmall, hasStatements }),
-    cursorAfter: ({ package: id, vulnerability, contents }) => [
-      ...([Number(id), vulnerability, Number(contents)] as const),
-      ...(isByImage ? (['by-image'] as const) : []),
-    ],
+    images: await readByImage(db, query),
+    cursorAfter: (image) => [...keyOf(image), 'by-image'],
   }
 }
 
+function keyOf({ package: id, vulnerability, contents }: AffectedImageRow): ImageKey {
+  return [Number(id), vulnerability, Number(contents)]
+}
+
 /** The findings `f` of a vulnerability, which several identifiers can name. */
-function findingsOf(sql: SqlText, { scope, vulnerability }: AffectedImagesQuery): string {
+function findingsOf(
+  sql: SqlText,
+  { scope, vulnerability }: Pick<AffectedImagesQuery, 'scope' | 'vulnerability'>,
+): string {
   const root = rootOf(scope)
   return `from vulnerability_ids as v cross join package_findings as f
       where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
         and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability`
 }
 
-/** Counts findings up to one more than PACKAGES_BY_IMAGE_MIN. */
-async function countFindings(db: Db, query: AffectedImagesQuery): Promise<number> {
+/** Counts the packages with a vulnerability up to one more than PACKAGES_BY_FINDING_MAX. */
+async function countPackages(db: Db, query: AffectedImagesQuery): Promise<number> {
   const sql = sqlText(db.engine)
-  const text = `select count(*) as n from (select 1 ${findingsOf(sql, query)} limit ${PACKAGES_BY_IMAGE_MIN + 1}) as counted`
+  const text = `select count(*) as n from (select 1 ${findingsOf(sql, query)} limit ${PACKAGES_BY_FINDING_MAX + 1}) as counted`
   const [row] = await runText<{ readonly n: number }>(db, text, sql)
   return Number(row?.n ?? 0)
 }
 
 /** Reads all packages of the images in a scope, ordered by package, image and vulnerability, without what is stated in images. */
 async function readByImage(db: Db, query: AffectedImagesQuery): Promise<readonly AffectedImageRow[]> {
-  const { scope, vulnerability, states, after, size } = query
-  const root = rootOf(scope)
   const sql = sqlText(db.engine)
-  const hasState = () => (states.length === 0 ? '' : `and f.state in (${sql.bindAll(states)})`)
-  const ofImage = sql.rules.lookUp(
-    'manifest_packages',
-    'l',
-    `l.root = ${sql.bind(root)} and l.contents = c.id`,
-  )
-  // `is true`: PostgreSQL makes a hash table of the packages once. It would join them with a plan that fits few.
-  const pairs = `select l.package, l.contents, c.repo, c.digest from manifest_contents as c ${ofImage} where ${imagesInScope(sql, scope)}
-      and (l.package in (select f.package ${findingsOf(sql, query)} ${hasState()})) is true
-      ${after === undefined ? '' : `and (l.package, l.contents) >= (${sql.bind(after[0])}, ${sql.bind(after[2])})`}
-      order by l.package, l.contents limit ${sql.bind(size + 1)}`
-  const ofPair = () => `f.root = ${sql.bind(root)} and f.package = o.package
-      and f.vulnerability in (select v.vulnerability from vulnerability_ids as v where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}) ${hasState()}`
-  const text = `select ${findingColumns}, o.contents, o.repo, o.digest from (${pairs}) as o
+  return runLongText<AffectedImageRow>(db, byImageText(sql, query), sql)
+}
+
+export function byImageText(
+  sql: SqlText,
+  { scope, vulnerability, states, after, size }: AffectedImagesQuery,
+): string {
+  const root = rootOf(scope)
+  const bind = (value: string | number) => sql.bind(value)
+  const stateCondition = () => (states.length === 0 ? '' : `and f.state in (${sql.bindAll(states)})`)
+  const ofImage = () =>
+    `l.root = ${bind(root)} and l.contents = c.id ${after === undefined ? '' : `and l.package >= ${bind(after[0])}`}`
+  const fromCursor = () =>
+    after === undefined ? '' : `and (l.package, l.contents) >= (${bind(after[0])}, ${bind(after[2])})`
+  // Only the pair of the cursor has images of the page before.
+  const afterCursor = () =>
+    after === undefined
+      ? ''
+      : `where not (o.package = ${bind(after[0])} and o.contents = ${bind(after[2])} and f.vulnerability <= ${bind(after[1])})`
+  // With `is true`, PostgreSQL makes one hash table of the packages. Without it, it chooses a join for few packages.
+  const pairs = () => `select l.package, l.contents, c.repo, c.digest
+      from manifest_contents as c ${sql.rules.lookUp('manifest_packages', 'l', ofImage())}
+      where ${imagesInScope(sql, scope)}
+        and (l.package in (select f.package ${findingsOf(sql, { scope, vulnerability })} ${stateCondition()})) is true
+        ${fromCursor()}
+      order by l.package, l.contents limit ${bind(size + 1)}`
+  const ofPair = () => `f.root = ${bind(root)} and f.package = o.package
+      and f.vulnerability in (select v.vulnerability from vulnerability_ids as v where v.root = ${bind(root)} and v.id = ${bind(vulnerability)})
+      ${stateCondition()}`
+  return `select ${findingColumns}, o.contents, o.repo, o.digest from (${pairs()}) as o
     ${sql.rules.lookUp('package_findings', 'f', ofPair())}
-    ${sql.rules.lookUp('packages', 'p', `p.root = ${sql.bind(root)} and p.id = o.package`)}
+    ${sql.rules.lookUp('packages', 'p', `p.root = ${bind(root)} and p.id = o.package`)}
     ${catalogLookUp(sql, root)}
-    ${after === undefined ? '' : `where (o.package, o.contents, f.vulnerability) > (${sql.bindAll([after[0], after[2], after[1]])})`}
-    order by o.package, o.contents, f.vulnerability limit ${sql.bind(size)}`
-  return runLongText<AffectedImageRow>(db, text, sql)
+    ${afterCursor()}
+    order by o.package, o.contents, f.vulnerability limit ${bind(size)}`
 }
 
 /** A condition on the contents `c` of images. */
@@ -238,8 +259,21 @@ function imagesText(
     order by l.contents limit ${bind(size)}`
 }
 
-async function hasStatementsIn(db: Db, root: string): Promise<boolean> {
-  const sql = sqlText(db.engine)
-  const text = `select 1 as n from image_statements where root = ${sql.bind(root)} limit 1`
-  return (await runText(db, text, sql)).length > 0
+/** Whether documents that are attached to images state anything. `isSmall`: asks for the images of the scope only. */
+async function hasStatementsIn(db: Db, scope: string, isSmall: boolean): Promise<boolean> {
+  const root = rootOf(scope)
+  const find = async (textOf: (sql: SqlText) => string) => {
+    const sql = sqlText(db.engine)
+    return (await runText(db, `${textOf(sql)} limit 1`, sql)).length > 0
+  }
+  const hasAny = await find((sql) => `select 1 as n from image_statements where root = ${sql.bind(root)}`)
+  if (!hasAny || !isSmall) return hasAny
+  return find((sql) => {
+    const ofImage = sql.rules.lookUp(
+      'image_statements',
+      's',
+      `s.root = ${sql.bind(root)} and s.contents = c.id`,
+    )
+    return `select 1 as n from manifest_contents as c ${ofImage} where ${imagesInScope(sql, scope)}`
+  })
 }
