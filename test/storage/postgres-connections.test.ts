@@ -78,8 +78,6 @@ describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
 
   test('a request that gets no connection within databaseWaitMsMax fails with code 14 and the reason', async (t) => {
     const { db } = await open(t, 2)
-    // Readiness reads it.
-    await sql`create table if not exists settings (name text)`.execute(db.kysely)
     const ofRequest = <T>(work: () => T) => runInContext(new RequestContext(), work)
     const held = Array.from({ length: 2 }, () =>
       db.read('select pg_sleep($1)', [limits.databaseWaitMsMax / 1000 + 2]),

@@ -7,7 +7,7 @@ export const migrateCommand: CommandBody = {
   options: [
     {
       flags: '--query-from-any-node',
-      summary: 'let nodes use the workers of a distributed database (Citus)',
+      summary: 'allow nodes to connect to workers of a distributed database (Citus)',
     },
     jsonOption,
   ],

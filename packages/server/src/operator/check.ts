@@ -247,7 +247,7 @@ const databaseChecks: Readonly<
     const server = await db.rules.findClusterServer(db)
     if (server === undefined) return undefined
     const { isWorker, address, absentTables } = server
-    if (isWorker) return ok(`this node uses the worker ${address}`)
+    if (isWorker) return ok(`this node uses the worker ${address ?? 'of the address'}`)
     const coordinator = address === undefined ? 'the coordinator' : `the coordinator ${address}`
     return ok(
       `this node uses ${coordinator}; nodes ${absentTables.length === 0 ? 'can' : 'cannot'} use workers`,

@@ -30,7 +30,7 @@ import { signInProviders } from '../signin/providers/providers.ts'
 import { upstream } from '../signin/providers/upstream.ts'
 import { acceptSessions } from '../signin/sessions/session-credential.ts'
 import { allowGetOnly, healthAndMetricsHandlers } from '../telemetry/health-and-metrics.ts'
-import { createReadiness, databaseCheck } from '../telemetry/readiness.ts'
+import { coordinatorCheck, createReadiness, databaseCheck } from '../telemetry/readiness.ts'
 import { discoveryHandler, discoveryPaths } from '../tokens/discovery.ts'
 import { audienceForms } from '../tokens/exchange/assume-method.ts'
 import { deprecationHeaders } from '../v1/deprecation.ts'
@@ -84,7 +84,11 @@ export function createAdapters(deps: ServerDependencies): Adapters {
   const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
   const headersOf = ({ parent }: DescMethod) => (isV1(parent) ? deprecated : undefined)
 
-  const readiness = createReadiness([databaseCheck(store.db), ...(deps.readinessChecks ?? [])])
+  const readiness = createReadiness([
+    databaseCheck(store.db),
+    coordinatorCheck(store.db),
+    ...(deps.readinessChecks ?? []),
+  ])
   const health = createHealthService(
     services.map((service) => service.typeName),
     async () => (await readiness()).ready,

@@ -69,9 +69,11 @@ export interface Db {
   longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
   /**
    * Returns why the database accepts no writes, as a sentence without a period; undefined if it does. Rejects if the database does not respond
-   * within a few seconds, and, on a worker of a distributed one, if the coordinator does not. Does not wait for the connections of requests.
+   * within a few seconds. Does not wait for the connections of requests.
    */
   readOnlyReason(): Promise<string | undefined>
+  /** Rejects if the coordinator of a distributed database does not respond within `limits.databaseValidateMs`. */
+  probeCoordinator(): Promise<void>
   /** The connections of this node, for the metrics. */
   pool(): PoolState
   /** The same database for background work, with longer timeouts: migrations, garbage collection, imports. */
@@ -205,6 +207,7 @@ export async function openSqliteDb(
       await kysely.selectFrom('settings').select('name').limit(1).execute()
       return undefined
     },
+    async probeCoordinator() {},
     pool: () => ({ total: 1, idle: 1, waiting: 0, refused: 0, cancelled: 0 }),
     get background() {
       return db
@@ -231,8 +234,8 @@ export interface PostgresOptions {
     | undefined
 }
 
-/** Of a table that every request depends on. In a distributed database it is on the coordinator. */
-const SETTINGS_PROBE = 'select name from settings limit 1'
+/** Reads a table of the coordinator. */
+const COORDINATOR_PROBE = 'select name from settings limit 1'
 
 /** Opens a PostgreSQL database. Throws an Error for an invalid address; fails on first use if the server is unreachable. */
 export async function openPostgresDb(url: string, options: PostgresOptions): Promise<Db> {
@@ -263,7 +266,10 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
       node,
       source: { engine: 'postgres', url },
       transaction: (...change) => withPermit(transactionPermits, () => db.transaction(...change)),
-      readOnlyReason: () => connections.readOnlyReason(SETTINGS_PROBE),
+      readOnlyReason: () => connections.readOnlyReason(),
+      async probeCoordinator() {
+        if (await db.rules.isDistributed(db)) await connections.probe(COORDINATOR_PROBE)
+      },
       pool() {
         const { total, idle, waiting } = connections.counts()
         return {
@@ -359,6 +365,7 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
       await readThrough(kysely, 'select 1', [])
       return undefined
     },
+    async probeCoordinator() {},
     pool: () => ({ total: 1, idle: 0, waiting: 0, refused: 0, cancelled: 0 }),
     get background() {
       return db

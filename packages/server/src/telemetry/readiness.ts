@@ -66,11 +66,8 @@ async function runWithTimeout(
   }
 }
 
-/**
- * Fails if the database does not respond, or does not accept writes. Warns if another server of a distributed database does not: all nodes see
- * the same, and serve what does not need that server.
- */
-export function databaseCheck(db: Pick<Db, 'readOnlyReason' | 'rules'>): ReadinessCheck {
+/** Fails if the database does not respond, or does not accept writes. */
+export function databaseCheck(db: Pick<Db, 'readOnlyReason'>): ReadinessCheck {
   return {
     name: 'database',
     async run() {
@@ -78,13 +75,25 @@ export function databaseCheck(db: Pick<Db, 'readOnlyReason' | 'rules'>): Readine
         const message = await db.readOnlyReason()
         return message === undefined ? { state: 'ok' } : { state: 'failed', message }
       } catch (cause) {
-        if (db.rules.isServerLost(cause))
-          return {
-            state: 'warning',
-            message: 'the coordinator of the distributed database does not respond',
-            cause,
-          }
         return { state: 'failed', message: 'the database does not respond', cause }
+      }
+    },
+  }
+}
+
+/**
+ * Warns if the coordinator of a distributed database does not respond to a node on a worker. All nodes see the same, and serve what does not
+ * need the coordinator.
+ */
+export function coordinatorCheck(db: Pick<Db, 'probeCoordinator'>): ReadinessCheck {
+  return {
+    name: 'distributed database',
+    async run() {
+      try {
+        await db.probeCoordinator()
+        return { state: 'ok' }
+      } catch (cause) {
+        return { state: 'warning', message: 'the coordinator does not respond', cause }
       }
     },
   }

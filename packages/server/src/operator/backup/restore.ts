@@ -219,9 +219,13 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   // Published files are numbered by revisions, which a restored database counts from the start.
   rmSync(join(config.dataDir, 'feeds'), { recursive: true, force: true })
   const names = (await readTableNames(db)).filter((name) => name !== UNFINISHED_RESTORE)
-  // Those of the migrator first: the mark is on the coordinator alone, and a node that uses a worker does not start without them.
-  for (const name of names.toSorted((a, b) => Number(migratorTables.has(b)) - Number(migratorTables.has(a))))
-    await sql`drop table ${sql.table(name)}`.execute(db.kysely)
+  const drop = async (names: readonly string[]) => {
+    for (const name of names) await sql`drop table ${sql.table(name)}`.execute(db.kysely)
+  }
+  // The mark is on the coordinator alone. Without the tables of the migrator, no node starts on a worker; one may have, since the first check.
+  await drop(names.filter((name) => migratorTables.has(name)))
+  if (names.length > 0) await requireNoOtherConnections(db)
+  await drop(names.filter((name) => !migratorTables.has(name)))
   await migrateTo(db, manifest.migrations.at(-1) ?? '')
   await requireSameTables(db, manifest)
   const all = manifest.tables.reduce((sum, { rows }) => sum + rows, 0)

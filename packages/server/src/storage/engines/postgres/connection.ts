@@ -31,8 +31,10 @@ export interface ConnectionOptions {
 export interface PostgresConnections {
   /** Takes a connection that works, as far as is known. Fails with code 14; its `release` gives it back. */
   acquire(): Promise<ServerConnection>
-  /** As Db.readOnlyReason. `probe`: a SELECT, without which the database does not serve. */
-  readOnlyReason(probe: string): Promise<string | undefined>
+  /** As Db.readOnlyReason. */
+  readOnlyReason(): Promise<string | undefined>
+  /** Runs a SELECT within `limits.databaseValidateMs`, without waiting for the connections of requests. */
+  probe(text: string): Promise<void>
   counts(): { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Ends all connections within twice `limits.databaseCloseMs`, those in use too. */
   close(): Promise<void>
@@ -215,16 +217,13 @@ export function postgresConnections(
   })
   return {
     acquire: pool.acquire,
-    async readOnlyReason(probe) {
+    async readOnlyReason() {
       try {
         const connection = await monitor.acquire()
         let isReleasedForGood = true
         try {
           isReleasedForGood = await isReadOnly(connection)
-          if (!isReleasedForGood) {
-            await connection.run({ text: probe }, limits.databaseConnectMs)
-            return undefined
-          }
+          if (!isReleasedForGood) return undefined
         } finally {
           // The address may lead to another server the next time.
           connection.release(isReleasedForGood || connection.isBroken)
@@ -235,6 +234,9 @@ export function postgresConnections(
       }
       pool.abandon()
       return READ_ONLY
+    },
+    async probe(text) {
+      await withMonitor((connection) => connection.run({ text }, limits.databaseValidateMs))
     },
     counts: pool.counts,
     async close() {

@@ -17,7 +17,8 @@ export const placeTables: EngineRules['placeTables'] = async ({ kysely }) => {
   const placed = await readPlacement(kysely)
   if (placed === undefined) return
   for (const name of misplacedTables(placed)) await place(kysely, name)
-  const isEnabled = placed.some(({ home, isKnownEverywhere }) => home === 'local' && isKnownEverywhere)
+  // The last one that enabling makes known: what was interrupted is continued only by the operator.
+  const isEnabled = placed.some(({ name, isKnownEverywhere }) => name === 'migrations' && isKnownEverywhere)
   if (isEnabled) await enable(kysely, placed)
 }
 
@@ -75,7 +76,7 @@ export const groupByServer: EngineRules['groupByServer'] = async ({ kysely }, or
 export const listSessions: EngineRules['listSessions'] = async ({ kysely }, exceptProgram) => {
   const source = (await findExtension(kysely))
     ? // Without the connections between the servers.
-      sql`citus_stat_activity where global_pid <> citus_backend_gpid() and not is_worker_query and application_name not like 'citus\\_%'`
+      sql`citus_stat_activity where global_pid is distinct from citus_backend_gpid() and is_worker_query is not true and application_name not like 'citus\\_%'`
     : sql`pg_stat_activity where pid <> pg_backend_pid()`
   const { rows } = await sql<{ who: string }>`
     select concat_ws(' ', coalesce(nullif(application_name, ''), 'unnamed'), client_addr, 'pid', pid) as who
