@@ -55,8 +55,17 @@ onEveryDatabase('rows of deleted resources', (cast) => {
       )
     }
     const preview = await collected(true)
-    assert.equal(await collected(true), preview, 'a dry run deleted something')
-    assert.equal(await collected(false), preview)
+    // Jobs take meanwhile what is queued for them.
+    const queues = parts.filter(([table]) => /_changes$/.test(table)).length
+    for (const [table, { column: by }] of parts)
+      if (!/_changes$/.test(table))
+        assert.equal(
+          await rowsOf(table, by),
+          (before.get(table) ?? 0) + 1,
+          `a dry run deleted a row of ${table}`,
+        )
+    const deleted = await collected(false)
+    assert.ok(deleted <= preview && deleted >= preview - queues, `${deleted} of ${preview}`)
     for (const [table, { column: by }] of parts)
       assert.equal(await rowsOf(table, by), before.get(table), table)
     assert.equal(await collected(false), 0)
