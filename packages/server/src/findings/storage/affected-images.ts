@@ -53,12 +53,12 @@ export async function readAffectedImages(db: Db, query: AffectedImagesQuery): Pr
   if (after?.[3] === 'by-image') return pageByImage(db, query)
   const [images, packages] = await Promise.all([
     countImagesUpTo(db, scope, SMALL_SCOPE_MAX),
-    countPackages(db, query),
+    after === undefined ? countPackages(db, query) : 0,
   ])
   const isSmall = images <= SMALL_SCOPE_MAX
   const hasStatements = await hasStatementsIn(db, scope, isSmall)
   const areFew = images <= IMAGES_BY_IMAGE_MAX && packages > PACKAGES_BY_FINDING_MAX
-  if (after === undefined && areFew && !hasStatements) return pageByImage(db, query)
+  if (areFew && !hasStatements) return pageByImage(db, query)
   return { images: await readByFinding(db, query, { isSmall, hasStatements }), cursorAfter: keyOf }
 }
 
