@@ -6,7 +6,7 @@ import { create } from '@bufbuild/protobuf'
 import { PackageURL } from 'packageurl-js'
 import { invalidArgument } from '../../api/errors.ts'
 import { effectivePageSize } from '../../api/page-tokens.ts'
-import { rootOf, subtreeRange } from '../../api/uid.ts'
+import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
@@ -14,7 +14,7 @@ import type { Db } from '../../storage/db.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import { runCachedText, runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
-import { isSmallScope } from '../storing/small-scope.ts'
+import { imagesInScope, isSmallScope } from '../storing/image-scope.ts'
 import { readImageTags } from './image-tags.ts'
 
 /** Finds the images of a group or repo that contain a package. */
@@ -170,11 +170,9 @@ type ReadFirst = 'images' | 'pairs' | undefined
 
 function fromSql(sql: SqlText, source: ImageSource, first: ReadFirst): string {
   const { scope } = source.query
-  const { from, to } = subtreeRange(scope)
   const root = rootOf(scope)
   const ofPackages = () => `l.root = ${sql.bind(root)} and l.package in (${idsSql(sql, source)})`
-  const inScope = () =>
-    `c.root = ${sql.bind(root)} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
+  const inScope = () => imagesInScope(sql, scope)
   const isPair = 'c.id = l.contents'
   switch (first) {
     case 'images':

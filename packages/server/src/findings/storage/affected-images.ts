@@ -1,6 +1,6 @@
-import { rootOf, subtreeRange } from '../../api/uid.ts'
+import { rootOf } from '../../api/uid.ts'
+import { countImagesUpTo, imagesInScope, SMALL_SCOPE_MAX } from '../../contents/storing/image-scope.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
-import { countImagesUpTo, SMALL_SCOPE_MAX } from '../../contents/storing/small-scope.ts'
 import type { Db } from '../../storage/db.ts'
 import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { catalogLookUp, type FindingRow, findingColumns } from '../services/finding-messages.ts'
@@ -130,12 +130,6 @@ export function byImageText(
     ${catalogLookUp(sql, root)}
     ${afterCursor()}
     order by o.package, o.contents, f.vulnerability limit ${bind(size)}`
-}
-
-/** A condition on the contents `c` of images. */
-function imagesInScope(sql: SqlText, scope: string): string {
-  const { from, to } = subtreeRange(scope)
-  return `c.root = ${sql.bind(rootOf(scope))} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
 }
 
 /**

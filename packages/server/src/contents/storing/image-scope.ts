@@ -1,16 +1,20 @@
 import { rootOf, subtreeRange } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
-import { runText, sqlText } from '../../storage/sql-text.ts'
+import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 
 /** A scope with at most this number of images is read image by image: most images of a common package may be outside of it. */
 export const SMALL_SCOPE_MAX = 2000
 
+/** A condition on the contents `c` of images: they are in a group or repo. */
+export function imagesInScope(sql: SqlText, scope: string): string {
+  const { from, to } = subtreeRange(scope)
+  return `c.root = ${sql.bind(rootOf(scope))} and c.repo >= ${sql.bind(from)} and c.repo < ${sql.bind(to)}`
+}
+
 /** Counts the images in a group or repo up to one more than `max`. */
 export async function countImagesUpTo(db: Db, scope: string, max: number): Promise<number> {
-  const { from, to } = subtreeRange(scope)
   const sql = sqlText(db.engine)
-  const text = `select count(*) as n from (select 1 from manifest_contents where root = ${sql.bind(rootOf(scope))}
-    and repo >= ${sql.bind(from)} and repo < ${sql.bind(to)} limit ${max + 1}) as counted`
+  const text = `select count(*) as n from (select 1 from manifest_contents as c where ${imagesInScope(sql, scope)} limit ${max + 1}) as counted`
   const [row] = await runText<{ readonly n: number }>(db, text, sql)
   return Number(row?.n ?? 0)
 }
