@@ -830,6 +830,8 @@ export const limits = {
   abuseWindowMs: 10 * SECOND_MS,
   /** Requests that one HTTP/1.1 connection may pipeline. */
   pipelinedRequestsMax: 100,
+  /** Whole replies over HTTP/1.1 that wait for the end of their turn of the event loop; with so many they leave immediately. */
+  replyBatchMax: 16,
   /** A client that reads nothing of its response for this long is disconnected. */
   stalledReplyMs: MINUTE_MS,
   /** Unread bytes of complete responses: beyond it the responses that wait the longest are cut off. */

@@ -240,7 +240,10 @@ function handle(request: Http1Request): void {
   }
   if (reply instanceof Promise) {
     reply.then(
-      (late) => send(context, request, late),
+      (late) => {
+        if (isStream(late.body)) send(context, request, late)
+        else context.batchReply(() => send(context, request, late))
+      },
       (failure: unknown) => send(context, request, portErrorReply(context, id, failure)),
     )
   } else {

@@ -12,6 +12,7 @@ import type { HttpHandler } from './http.ts'
 import { createHttp1Server } from './http1.ts'
 import { createHttp2Adapter } from './http2.ts'
 import type { GrpcHandler, PortContext, PortLimits, PortTraffic } from './port-context.ts'
+import { createReplyBatch } from './reply-batch.ts'
 import type { RequestObserver } from './request-observer.ts'
 import { createRunningRequests, type RunningRequests } from './running-requests.ts'
 import type { TransportLog } from './transport-errors.ts'
@@ -95,6 +96,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     reportAbuse: (address) => admission.reportAbuse(address),
     bodyBudget: options.budget ?? createServerBodyBudget(options.limits, options.isTrustedProxy),
     unreadReplies: options.unread ?? createUnreadReplies(),
+    batchReply: createReplyBatch(productLimits.replyBatchMax),
     requestIdOf: createRequestIds(),
     observer: options.observer,
     isTls: options.tls !== undefined,

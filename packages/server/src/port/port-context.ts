@@ -9,6 +9,7 @@ import type { BodyBudget } from './bodies/body-budget.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { ConnectionLimits } from './connections.ts'
 import type { HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { ReplyBatch } from './reply-batch.ts'
 import type { RequestObserver } from './request-observer.ts'
 import type { TransportLog } from './transport-errors.ts'
 
@@ -83,6 +84,8 @@ export interface PortContext {
   readonly bodyBudget: BodyBudget
   /** Counts whole replies until their clients have taken them. */
   readonly unreadReplies: UnreadReplies
+  /** For HTTP/1.1: node:http2 writes the replies of a connection together by itself. */
+  readonly batchReply: ReplyBatch
   /** The client at this address broke or flooded its protocol. */
   readonly reportAbuse: (address: string | undefined) => void
   readonly requestIdOf: RequestIdOf
