@@ -78,8 +78,16 @@ export async function* readBodyStream(
 ): AsyncGenerator<Uint8Array> {
   let wake = () => {}
   const resume = () => wake()
-  const events = ['readable', 'end', 'error', 'close'] as const
+  const events = ['end', 'error', 'close'] as const
   for (const event of events) source.on(event, resume)
+  // Flowing: a paused stream would copy all that it has into one chunk.
+  const chunks: Uint8Array[] = []
+  const onData = (chunk: Uint8Array) => {
+    source.pause()
+    chunks.push(chunk)
+    wake()
+  }
+  source.on('data', onData)
   let cutOff = false
   source.once('end', () => {
     cutOff = isCutOff(source)
@@ -88,8 +96,8 @@ export async function* readBodyStream(
   let bytes = 0
   try {
     for (;;) {
-      const chunk: Uint8Array | null = source.read()
-      if (chunk !== null) {
+      const chunk = chunks.shift()
+      if (chunk !== undefined) {
         bytes += chunk.length
         yield chunk
         continue
@@ -104,6 +112,7 @@ export async function* readBodyStream(
           clearTimeout(timer)
           resolve()
         }
+        source.resume()
       })
       waitedMs += performance.now() - sinceMs
       if (waitedMs < windowMs) continue
@@ -113,5 +122,6 @@ export async function* readBodyStream(
     }
   } finally {
     for (const event of events) source.off(event, resume)
+    source.off('data', onData)
   }
 }

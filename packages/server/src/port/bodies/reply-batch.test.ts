@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { limits } from '../config/limits.ts'
+import { limits } from '../../config/limits.ts'
 import { createReplyBatch } from './reply-batch.ts'
 
 describe('replies of a turn of the event loop', () => {
   test('leave at its end, in their order', async () => {
     const batch = createReplyBatch(3)
-    const sent = new Array<number>()
+    const sent: number[] = []
     for (const reply of [1, 2]) batch(() => sent.push(reply))
     await Promise.resolve()
     assert.equal(sent.length, 0)
