@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { createImageReader, UnreadableImage } from '@berth/server/contents/reading/image-reader.ts'
 import { blobStream } from '@berth/server/contents/reading/reading.ts'
+import type { OpenStream } from '@berth/server/runtime/workers/process-streams.ts'
 import { apiOf, createApiFixture } from '../support/api/api-fixture.ts'
 import { databases } from '../support/database/databases.ts'
 import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
@@ -23,10 +26,15 @@ async function readableImage() {
   const request = { digest: image.digest, manifest: image.manifest, artifacts: [], indexes: [] }
   return {
     request,
-    async *open(name: string) {
+    blobs,
+    open: streams(async function* (name) {
       yield blobs.get(name) ?? Buffer.alloc(0)
-    },
+    }),
   }
+}
+
+function streams(read: (name: string) => AsyncIterable<Uint8Array>): OpenStream {
+  return async (name) => ({ bytes: read(name) })
 }
 
 /** Processes that this one started and that run a module. */
@@ -51,11 +59,11 @@ test('a process that is killed is a temporary failure, and the next image gets a
   const opened = Promise.withResolvers<void>()
   const reading = reader.read(
     request,
-    async function* () {
+    streams(async function* () {
       opened.resolve()
       await new Promise(() => undefined)
       yield new Uint8Array()
-    },
+    }),
     never,
   )
   await opened.promise
@@ -68,6 +76,15 @@ test('a process that is killed is a temporary failure, and the next image gets a
   assert.equal(next.kind === 'image' && next.contents.packages.length, 1)
 })
 
+test('requests to the server come before images that are read', async (t) => {
+  const reader = createImageReader()
+  t.after(() => reader.close())
+  const { request, open } = await readableImage()
+  await reader.read(request, open, never)
+  const priorities = childrenRunning('image-reader-process').map(getPriority)
+  assert.deepEqual(priorities, [getPriority() + 5])
+})
+
 test('an image that takes too long is a failure that names the limit', async (t) => {
   const reader = createImageReader({ ...limits, contentsReadMsMax: 300 })
   t.after(() => reader.close())
@@ -75,16 +92,48 @@ test('an image that takes too long is a failure that names the limit', async (t)
   await assert.rejects(
     reader.read(
       request,
-      async function* () {
+      streams(async function* () {
         await new Promise(() => undefined)
         yield new Uint8Array()
-      },
+      }),
       never,
     ),
     (error) =>
       error instanceof UnreadableImage && !error.isTemporary && /contentsReadMsMax/.test(error.message),
   )
 })
+
+for (const [what, stored] of [
+  ['a blob in a file is read without the server', (blob: Buffer) => blob],
+  ['a file that is missing is read through the server', undefined],
+  ['a file that ends early is continued through the server', (blob: Buffer) => blob.subarray(0, -1)],
+] as const)
+  test(what, async (t) => {
+    const reader = createImageReader()
+    t.after(() => reader.close())
+    const { request, open, blobs } = await readableImage()
+    const directory = temporaryDirectory(t)
+    const requested: string[] = []
+    const reading = await reader.read(
+      request,
+      async (name) => {
+        const blob = blobs.get(name) as Buffer
+        const path = join(directory, name)
+        if (stored !== undefined) writeFileSync(path, stored(blob))
+        const { bytes } = await open(name)
+        return { bytes: recordRead(bytes, () => requested.push(name)), file: { path, size: blob.length } }
+      },
+      never,
+    )
+    assert.equal(reading.kind === 'image' && reading.contents.packages.length, 1)
+    const isWhole = stored?.(Buffer.alloc(2)).length === 2
+    assert.equal(requested.length > 0, !isWhole)
+  })
+
+async function* recordRead<T>(items: AsyncIterable<T>, onRead: () => void): AsyncGenerator<T> {
+  onRead()
+  yield* items
+}
 
 test('a store that fails is not a problem of the image', async (t) => {
   const reader = createImageReader()
@@ -94,9 +143,9 @@ test('a store that fails is not a problem of the image', async (t) => {
     reader.read(
       request,
       // biome-ignore lint/correctness/useYield: it fails before
-      async function* () {
+      streams(async function* () {
         throw new Error('the bucket is gone')
-      },
+      }),
       never,
     ),
     /the bucket is gone/,
@@ -111,11 +160,11 @@ test('a reading ends with its signal', async (t) => {
   await assert.rejects(
     reader.read(
       request,
-      async function* () {
+      streams(async function* () {
         stop.abort(new Error('the server stops'))
         await new Promise(() => undefined)
         yield new Uint8Array()
-      },
+      }),
       stop.signal,
     ),
     /the server stops/,

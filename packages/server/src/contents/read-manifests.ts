@@ -22,7 +22,7 @@ export type ReadOutcome = 'read' | 'none' | 'retried' | 'failed'
 
 export interface ReadManifestsOptions {
   readonly store: Store
-  readonly blobs: Pick<BlobStore, 'read'>
+  readonly blobs: Pick<BlobStore, 'read' | 'pathOf'>
   readonly reader: ImageReader
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined

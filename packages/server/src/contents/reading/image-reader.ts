@@ -48,7 +48,12 @@ export function createImageReader({
   const take = () => {
     const known = free.pop()
     if (known !== undefined) return known
-    const created = createWorkerProcess<ReadImageRequest, Reading>(module, { msMax, memoryMib, idleMs })
+    const created = createWorkerProcess<ReadImageRequest, Reading>(module, {
+      msMax,
+      memoryMib,
+      idleMs,
+      isBackground: true,
+    })
     all.add(created)
     return created
   }
@@ -64,13 +69,13 @@ export function createImageReader({
       signal.addEventListener('abort', stop, { once: true })
       // The process reports a blob that cannot be opened as a problem of the image; here it is known that it is not.
       let storeFailure: { readonly error: unknown } | undefined
-      const opened: OpenStream = async function* (name) {
-        try {
-          yield* open(name)
-        } catch (error) {
-          if (!(error instanceof MissingBlob)) storeFailure = { error }
-          throw error
-        }
+      const fail = (error: unknown): never => {
+        if (!(error instanceof MissingBlob)) storeFailure = { error }
+        throw error
+      }
+      const opened: OpenStream = async (name) => {
+        const { bytes, file } = await open(name).catch(fail)
+        return { bytes: catchFailure(bytes, fail), file }
       }
       try {
         const reading = await worker.run(request, opened)
@@ -89,6 +94,14 @@ export function createImageReader({
     async close() {
       await Promise.all([...all].map((worker) => worker.close()))
     },
+  }
+}
+
+async function* catchFailure<T>(items: AsyncIterable<T>, fail: (error: unknown) => never): AsyncGenerator<T> {
+  try {
+    yield* items
+  } catch (error) {
+    fail(error)
   }
 }
 

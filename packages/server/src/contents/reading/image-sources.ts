@@ -66,19 +66,27 @@ export async function subjectsByTag({ kysely }: Db, repo: string, digest: string
 }
 
 /** Opens the blobs and manifests of a repo by the names of their streams. */
-export function openInRepo(db: Db, blobs: Pick<BlobStore, 'read'>, repo: string): OpenStream {
-  return async function* (name) {
+export function openInRepo(db: Db, blobs: Pick<BlobStore, 'read' | 'pathOf'>, repo: string): OpenStream {
+  return async (name) => {
     const digest = name.slice(name.indexOf(':') + 1)
     if (name === manifestStream(digest)) {
       const content = await readContent(db, repo, digest)
       if (content === undefined) throw new MissingBlob('the repo does not have it')
-      yield content
-      return
+      return { bytes: wholeChunk(content) }
     }
     const blob = name === blobStream(digest) ? await findLinkedBlob(db, repo as Uid, digest) : undefined
     if (blob === undefined) throw new MissingBlob('the repo does not have it')
-    yield* blobs.read(blob.location, { start: 0, end: blob.size })
+    const { location, size } = blob
+    const path = blobs.pathOf?.(location)
+    return {
+      bytes: blobs.read(location, { start: 0, end: size }),
+      file: path === undefined ? undefined : { path, size },
+    }
   }
+}
+
+async function* wholeChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
 }
 
 async function indexesWith({ kysely }: Db, repo: string, digest: string): Promise<string[]> {

@@ -29,6 +29,8 @@ export interface BlobStore {
    * consumers that keep it must copy it.
    */
   read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
+  /** Returns the path of the file of a blob, for other processes of this server; undefined if blobs are not files. */
+  readonly pathOf: ((location: string) => string) | undefined
   /** Deletes a blob, if it exists. */
   remove(location: string): Promise<void>
   /**

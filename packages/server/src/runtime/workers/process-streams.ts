@@ -1,12 +1,25 @@
 import type { ChildProcess, Serializable } from 'node:child_process'
+import { createReadStream } from 'node:fs'
 
 /**
- * Streams of bytes from a process to a worker process that it started. The worker asks for each chunk, so no more than one chunk per stream
- * is on its way.
+ * Streams of bytes from a process to a worker process that it started. The worker reads files itself. Of other streams it asks for each
+ * chunk, so no more than one chunk per stream is on its way.
  */
 
-/** Opens what a worker asks for by name. A chunk is valid until the next one is requested. */
-export type OpenStream = (name: string) => AsyncIterable<Uint8Array>
+/** Opens what a worker asks for by name. */
+export type OpenStream = (name: string) => Promise<StreamSource>
+
+export interface StreamSource {
+  /** A chunk is valid until the next one is requested. */
+  readonly bytes: AsyncIterable<Uint8Array>
+  /** A file with the same bytes. */
+  readonly file?: StreamFile | undefined
+}
+
+export interface StreamFile {
+  readonly path: string
+  readonly size: number
+}
 
 /** Of a worker: the next chunk of a stream, which the first request opens, or its end. */
 export interface StreamRequest {
@@ -15,9 +28,10 @@ export interface StreamRequest {
   readonly action: 'next' | 'close'
 }
 
-/** A chunk; the end without one. */
+/** A file to read, or a chunk; the end without either. */
 export interface StreamReply {
   readonly stream: number
+  readonly file?: StreamFile
   readonly chunk?: Uint8Array
   readonly failure?: string
 }
@@ -41,9 +55,14 @@ export function serveStreams(child: ChildProcess, open: OpenStream): () => void 
   }
   const sendNext = async ({ stream, name }: StreamRequest) => {
     try {
-      const source = streams.get(stream) ?? open(name)[Symbol.asyncIterator]()
-      streams.set(stream, source)
-      const { done, value } = await source.next()
+      let chunks = streams.get(stream)
+      if (chunks === undefined) {
+        const { bytes, file } = await open(name)
+        chunks = bytes[Symbol.asyncIterator]()
+        streams.set(stream, chunks)
+        if (file !== undefined) return reply({ stream, file })
+      }
+      const { done, value } = await chunks.next()
       if (done !== true) return reply({ stream, chunk: value })
       streams.delete(stream)
       reply({ stream })
@@ -81,18 +100,44 @@ export async function* readParentStream(name: string): AsyncGenerator<Uint8Array
   let isOpen = true
   const send = (action: StreamRequest['action']) =>
     process.send?.({ stream, name, action } satisfies StreamRequest)
+  const next = async () => {
+    const reply = Promise.withResolvers<StreamReply>()
+    waiting.set(stream, reply)
+    send('next')
+    const { file, chunk, failure } = await reply.promise
+    isOpen = file !== undefined || chunk !== undefined
+    if (failure !== undefined) throw new Error(failure)
+    return { file, chunk }
+  }
   try {
-    for (;;) {
-      const reply = Promise.withResolvers<StreamReply>()
-      waiting.set(stream, reply)
-      send('next')
-      const { chunk, failure } = await reply.promise
-      isOpen = chunk !== undefined
-      if (failure !== undefined) throw new Error(failure)
-      if (chunk === undefined) return
-      yield chunk
+    let { file, chunk } = await next()
+    let bytesRead = 0
+    if (file !== undefined) {
+      for await (const piece of readUntilFailure(file)) {
+        bytesRead += piece.length
+        yield piece
+      }
+      if (bytesRead === file.size) return
+      // The process that started this one continues, or knows why it cannot.
+      chunk = (await next()).chunk
+    }
+    for (; chunk !== undefined; chunk = (await next()).chunk) {
+      const rest = chunk.subarray(bytesRead)
+      bytesRead = Math.max(0, bytesRead - chunk.length)
+      if (rest.length > 0) yield rest
     }
   } finally {
     if (isOpen) send('close')
   }
+}
+
+const FILE_CHUNK_BYTES = 256 * 1024
+
+/** Reads a file; ends early if it cannot be read. */
+async function* readUntilFailure({ path, size }: StreamFile): AsyncGenerator<Uint8Array> {
+  if (size === 0) return
+  const file = createReadStream(path, { end: size - 1, highWaterMark: FILE_CHUNK_BYTES })
+  try {
+    yield* file
+  } catch {}
 }

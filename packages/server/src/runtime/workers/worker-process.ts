@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, type Serializable } from 'node:child_process'
+import { setPriority } from 'node:os'
 import { isStreamMessage, type OpenStream, serveStreams } from './process-streams.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface WorkerBounds {
   readonly memoryMib: number
   /** A process without work ends after this, milliseconds. */
   readonly idleMs: number
+  /** Whether requests to the server come first where both need the same core; false by default. */
+  readonly isBackground?: boolean
 }
 
 export class WorkerFailure extends Error {
@@ -42,7 +45,7 @@ const HEAP_FULL = 'SIGABRT'
 /** A process that runs a module (which calls `serveProcessRequests`), started with the first request. */
 export function createWorkerProcess<Request extends Serializable, Reply>(
   module: URL,
-  { msMax, memoryMib, idleMs }: WorkerBounds,
+  { msMax, memoryMib, idleMs, isBackground = false }: WorkerBounds,
 ): WorkerProcess<Request, Reply> {
   let idle: NodeJS.Timeout | undefined
   let running: ReturnType<typeof startProcess<Request, Reply>> | undefined
@@ -52,7 +55,8 @@ export function createWorkerProcess<Request extends Serializable, Reply>(
   const runExclusively = async (request: Request, open: OpenStream | undefined): Promise<Reply> => {
     if (isClosed) throw new WorkerFailure('ended', 'the worker process was closed')
     clearTimeout(idle)
-    if (running === undefined || running.isOver()) running = startProcess<Request, Reply>(module, memoryMib)
+    if (running === undefined || running.isOver())
+      running = startProcess<Request, Reply>(module, memoryMib, isBackground)
     try {
       return await running.ask(request, msMax, open)
     } finally {
@@ -75,13 +79,18 @@ export function createWorkerProcess<Request extends Serializable, Reply>(
   }
 }
 
-function startProcess<Request extends Serializable, Reply>(module: URL, memoryMib: number) {
+function startProcess<Request extends Serializable, Reply>(
+  module: URL,
+  memoryMib: number,
+  isBackground: boolean,
+) {
   const child = fork(module, {
     execArgv: [`--max-old-space-size=${memoryMib}`],
     serialization: 'advanced',
     // V8's report about a full heap does not belong in the log.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
+  if (isBackground) lowerPriority(child)
   keepAlive(child, false)
   const ready = Promise.withResolvers<void>()
   const exited = Promise.withResolvers<void>()
@@ -142,6 +151,19 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
       kill()
       await exited.promise
     },
+  }
+}
+
+/** The nice value: on a busy core a third of the time of a process with 0. With much less, work could exceed its time. */
+const BACKGROUND_PRIORITY = 5
+
+/** Called before the process starts threads, which inherit the priority. */
+function lowerPriority({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    setPriority(pid, BACKGROUND_PRIORITY)
+  } catch {
+    // It has ended already, which its exit reports.
   }
 }
 

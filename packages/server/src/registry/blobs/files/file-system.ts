@@ -89,6 +89,8 @@ export function fileBlobs(directory: string): BlobStore {
 
     read: (location, range) => readFile(buffers, blobAt(location), range),
 
+    pathOf: blobAt,
+
     remove: (location) => rm(blobAt(location), { force: true }),
 
     presignUrl: undefined,

@@ -187,6 +187,8 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
 
     remove: (location) => bucket.remove(location),
 
+    pathOf: undefined,
+
     presignUrl: redirects ? (location) => bucket.presignUrl(location) : undefined,
 
     identity: {
