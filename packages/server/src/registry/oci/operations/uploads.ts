@@ -286,12 +286,11 @@ async function writeUpload(
   }
   const upload = { ...row, size: end.size, state: end.state, writer }
   const confirmed = start + received.bytes
-  const isClaimKept = keepClaim && failure === undefined
-  // The request that finishes an upload rarely has a body.
-  if (isClaimKept && end.size === row.size) return storeHash()
+  // The request that finishes the upload deletes the row, or stores its progress if it cannot.
+  if (keepClaim && failure === undefined) return storeHash()
   const isSaved = await releaseUpload(store.db, upload, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
-    writer: isClaimKept ? writer : '',
+    writer: '',
     confirmed: failure === undefined ? confirmed : claim.confirmed,
   })
   if (isSaved && failure instanceof MissingBytes)
