@@ -26,6 +26,7 @@ import type { Log } from '../runtime/log.ts'
 import type { Outbound } from '../runtime/outbound/outbound.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { signaturesJob, startSignatureJob } from '../signatures/signature-job.ts'
+import { repeatableWork } from '../storage/db.ts'
 import type { Ballast } from '../storage/engines/sqlite/ballast.ts'
 import { expiryJob, startExpiryJob } from '../storage/jobs/delete-expired.ts'
 import type { JobKind } from '../storage/jobs/job-leases.ts'
@@ -139,6 +140,7 @@ export function startBackgroundJobs({
   tracer,
   log,
 }: BackgroundJobsOptions): readonly StopStep[] {
+  const repeatable: Store = { ...background, db: repeatableWork(background.db) }
   const feeds = startFeedScheduler({
     ...overrides.feeds,
     store: background,
@@ -189,7 +191,7 @@ export function startBackgroundJobs({
     onError: (err) => log.error({ err }, 'the job that records usage could not be leased; retrying'),
   })
   const findings = startFindingJob({
-    ...background,
+    ...repeatable,
     pollMs: overrides.findingsPollMs,
     leaseMs: overrides.queueLeaseMs,
     tracer,
@@ -199,7 +201,7 @@ export function startBackgroundJobs({
     },
   })
   const findingHistory = startFindingHistoryJob({
-    ...background,
+    ...repeatable,
     pollMs: overrides.findingsPollMs,
     delayMs: overrides.findingHistoryDelayMs,
     leaseMs: overrides.queueLeaseMs,
@@ -210,7 +212,7 @@ export function startBackgroundJobs({
     },
   })
   const recordIndex = startRecordIndexJob({
-    ...background,
+    ...repeatable,
     ...overrides.recordIndex,
     leaseMs: overrides.queueLeaseMs,
     tracer,
@@ -220,7 +222,7 @@ export function startBackgroundJobs({
     },
   })
   const signatures = startSignatureJob({
-    ...background,
+    ...repeatable,
     blobs,
     pollMs: overrides.signaturesPollMs,
     leaseMs: overrides.queueLeaseMs,
@@ -256,7 +258,7 @@ export function startBackgroundJobs({
     startMail({ ...overrides.mail, smtp: config.smtp, store: background, authUrl, metrics, tracer, log })
   const contents = startReadingManifests({
     ...overrides.contents,
-    store: background,
+    store: repeatable,
     blobs,
     reader: imageReader,
     tracer,
@@ -271,7 +273,7 @@ export function startBackgroundJobs({
     onError: (err, manifest) => log.error({ err, manifest }, 'reading images failed; retrying'),
   })
   const contentsSweep = startContentsSweep({
-    store: background,
+    store: repeatable,
     tracer,
     intervalMs: overrides.contents?.sweepIntervalMs,
     onError: (err) => log.error({ err }, 'looking for images to read failed; retrying'),

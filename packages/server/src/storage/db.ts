@@ -376,6 +376,21 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
   return db
 }
 
+/**
+ * The same database for work whose results are computed from other rows: its commits do not wait for the disk, because after a power loss the
+ * work is done again.
+ */
+export function repeatableWork(db: Db): Db {
+  const repeatable: Db = {
+    ...db,
+    transaction: (work, options) => db.transaction(work, { mayBeLost: true, ...options }),
+    get background() {
+      return db.background === db ? repeatable : repeatableWork(db.background)
+    },
+  }
+  return repeatable
+}
+
 async function readThrough<R>(
   kysely: Kysely<Tables>,
   sql: string,
