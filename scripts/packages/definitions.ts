@@ -28,6 +28,22 @@ export type PackageDirectory = 'berth' | 'cli' | 'client'
 
 const bin = { berth: PROGRAM, 'docker-credential-berth': PROGRAM }
 
+/** Threads of this logger write to other places than the standard output, which Berth does not use. */
+const logger = [
+  '@pinojs/redact',
+  'atomic-sleep',
+  'on-exit-leak-free',
+  'pino',
+  'pino-abstract-transport',
+  'pino-std-serializers',
+  'process-warning',
+  'quick-format-unescaped',
+  'real-require',
+  'safe-stable-stringify',
+  'sonic-boom',
+  'thread-stream',
+]
+
 /**
  * What `berth serve` loads at every start, and what imports it. Packages stay outside that have binaries or start threads of their own, and
  * those that few requests load.
@@ -38,14 +54,18 @@ const inlined = [
   '@bufbuild/protobuf',
   '@bufbuild/re2',
   '@opentelemetry/api',
+  ...logger,
+  'bintrees',
   'cborg',
   'commander',
+  'hono',
   'ipaddr.js',
   'jose',
   'kysely',
   'lru-cache',
   'packageurl-js',
   'prom-client',
+  'tdigest',
 ]
 
 /** Binaries of Node for the server, if the Node that runs the program is too old for it; these need no install script. */

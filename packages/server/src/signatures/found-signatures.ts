@@ -7,11 +7,15 @@ import type { Db } from '../storage/db.ts'
 import { type Candidate, InvalidSignature, printable } from './formats/candidate.ts'
 import { readCosignSignature, SIMPLE_SIGNING_TYPE } from './formats/cosign.ts'
 import { COSE_TYPE, readNotationCose } from './formats/notation-cose.ts'
-import { NOTATION_TYPE } from './formats/notation-envelope.ts'
 import { JWS_TYPE, readNotationJws } from './formats/notation-jws.ts'
 import { type Members, members, parseSignatureObject } from './formats/signature-json.ts'
-import { BUNDLE_TYPE_PREFIX, readSigstoreBundle, SIGN_PREDICATE } from './formats/sigstore-bundle.ts'
-import { COSIGN_ARTIFACT_TYPE, type SignatureManifest } from './signature-inputs.ts'
+import { readSigstoreBundle, SIGN_PREDICATE } from './formats/sigstore-bundle.ts'
+import {
+  BUNDLE_TYPE_PREFIX,
+  COSIGN_ARTIFACT_TYPE,
+  NOTATION_TYPE,
+  type SignatureManifest,
+} from './signature-inputs.ts'
 import type { FoundSignature } from './verification/verify-signature.ts'
 
 /** Reads the signatures of an image from the manifests that hold them. */

@@ -11,9 +11,8 @@ import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { createFairSemaphore } from '../runtime/fair-semaphore.ts'
 import { inTransaction } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { readSignatures } from './found-signatures.ts'
 import { hashInputs, readSignatureInputs } from './signature-inputs.ts'
-import { type VerifiedSignature, verifySignature } from './verification/verify-signature.ts'
+import type { VerifiedSignature } from './verification/verify-signature.ts'
 import { readAppliedVerifiers, readTrust } from './verifiers/applied-verifiers.ts'
 
 /**
@@ -64,6 +63,7 @@ export function createImageSignatureReader(sources: Sources): ImageSignatureRead
       return checkOnce(`${repo} ${image} ${hash}`, async () => {
         const release = await checks.acquire(neverAborted, rootOf(repo))
         try {
+          const { readSignatures, verifySignature } = await loadVerification()
           const verifiers = await readTrust(db.kysely, rootOf(repo), applied)
           const read = await readSignatures(sources, { repo, image }, inputs.manifests)
           const nowMs = clock()
@@ -93,6 +93,15 @@ export function createImageSignatureReader(sources: Sources): ImageSignatureRead
       })
     },
   }
+}
+
+/** Loads the libraries of signature formats: most servers never verify one. */
+async function loadVerification() {
+  const [found, verification] = await Promise.all([
+    import('./found-signatures.ts'),
+    import('./verification/verify-signature.ts'),
+  ])
+  return { ...found, ...verification }
 }
 
 /** Reads what a result depends on, and the stored one if it is current. */

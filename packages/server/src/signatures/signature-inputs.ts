@@ -3,8 +3,6 @@ import { rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import type { Db } from '../storage/db.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
-import { NOTATION_TYPE } from './formats/notation-envelope.ts'
-import { BUNDLE_TYPE_PREFIX } from './formats/sigstore-bundle.ts'
 import type { AppliedVerifier } from './verifiers/applied-verifiers.ts'
 
 /** What the result of an image depends on: the manifests with its signatures, and the verifiers. */
@@ -25,6 +23,10 @@ export interface SignatureInputs {
 
 /** Artifact type of referrers with cosign's simple signing. */
 export const COSIGN_ARTIFACT_TYPE = 'application/vnd.dev.cosign.artifact.sig.v1+json'
+/** Artifact type of referrers with signatures of Notation. */
+export const NOTATION_TYPE = 'application/vnd.cncf.notary.signature'
+/** Artifact types and media types of Sigstore bundles, whose version follows. */
+export const BUNDLE_TYPE_PREFIX = 'application/vnd.dev.sigstore.bundle'
 
 interface InputRow {
   readonly digest: string

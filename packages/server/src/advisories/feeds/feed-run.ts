@@ -1,5 +1,4 @@
 import type { Format } from '@berth/advisory-formats/advisory-record.ts'
-import { findDocuments } from '@berth/advisory-formats/archives/find-documents.ts'
 import type { ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Uid } from '../../api/uid.ts'
@@ -54,6 +53,7 @@ export async function runFeed(
   let truncatedReason = ''
   try {
     await options.onDownloaded()
+    const { findDocuments } = await import('@berth/advisory-formats/archives/find-documents.ts')
     for await (const found of findDocuments(file.path, name, { signal })) {
       await options.assertRunning()
       if (found.kind === 'skipped') summary.skip()

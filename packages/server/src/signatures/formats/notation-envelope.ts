@@ -6,7 +6,6 @@ import { members, parseSignatureObject } from './signature-json.ts'
 
 /** What Notation's envelopes of both encodings have in common. Pure. */
 
-export const NOTATION_TYPE = 'application/vnd.cncf.notary.signature'
 const PAYLOAD_TYPE = 'application/vnd.cncf.notary.payload.v1+json'
 const SCHEME = 'notary.x509'
 

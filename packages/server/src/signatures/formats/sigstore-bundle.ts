@@ -11,7 +11,6 @@ import { members, parseSignatureObject } from './signature-json.ts'
  * are no signatures of the image. Pure.
  */
 
-export const BUNDLE_TYPE_PREFIX = 'application/vnd.dev.sigstore.bundle'
 export const SIGN_PREDICATE = 'https://sigstore.dev/cosign/sign/v1'
 const IN_TOTO_TYPE = 'application/vnd.in-toto+json'
 const statementTypes: readonly unknown[] = [
