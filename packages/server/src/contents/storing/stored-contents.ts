@@ -111,12 +111,13 @@ interface StoredDocuments {
 export async function replaceContents(
   db: Db,
   tx: Tx,
-  { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
+  { root, id, read_ms }: Pick<ManifestContentsRow, 'root' | 'id' | 'read_ms'>,
   packages: ReadonlyMap<string, PackageRow>,
   { documents, statements, reports }: StoredDocuments,
 ): Promise<void> {
   const ids = await lockPackages(db, tx, packages)
-  for (const table of contentsTables)
+  const isFirst = Number(read_ms) === 0
+  for (const table of isFirst ? [] : contentsTables)
     await tx.deleteFrom(table).where('root', '=', root).where('contents', '=', id).execute()
   await insertRows(
     db,

@@ -132,8 +132,15 @@ export async function countManifest(db: Db, tx: Tx, repo: string, digest: string
   const root = rootOf(repo)
   const limit = await readKindLimit(db, tx, 'manifests', root)
   if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
-  await lockPart(db, tx, root, partOf(digest))
-  await addUsage(tx, root, partOf(digest), { manifests: 1, bytes: 0 })
+  await tx
+    .insertInto('registry_usage')
+    .values({ root, part: partOf(digest), manifests: 1, bytes: 0 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['root', 'part'])
+        .doUpdateSet((row) => ({ manifests: row('registry_usage.manifests', '+', 1) })),
+    )
+    .execute()
   if (limit === undefined) return
   const { manifests } = await readUsage(tx, root)
   if (manifests > limit) throw manifestsExceeded(root, limit, manifests - 1)
