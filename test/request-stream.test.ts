@@ -119,6 +119,55 @@ describe('bodies that are streamed', () => {
     assert.match(String(await failed.promise), /the client went away/)
   })
 
+  for (const version of ['HTTP/1.1', 'HTTP/2'] as const)
+    test(`give a slow reader all that arrived before their client went away, over ${version}`, async (t) => {
+      const sent = 60_000
+      const ended = Promise.withResolvers<{ readonly bytes: number; readonly error: unknown }>()
+      const begun = Promise.withResolvers<void>()
+      const disconnected = Promise.withResolvers<void>()
+      const server = await startPort(t, {
+        http: async (request) => {
+          let bytes = 0
+          try {
+            for await (const chunk of request.stream()) {
+              bytes += chunk.length
+              begun.resolve()
+              await disconnected.promise
+            }
+          } catch (error) {
+            ended.resolve({ bytes, error })
+          }
+          return { status: 200, headers: {}, body: undefined }
+        },
+      })
+      const piece = Buffer.alloc(sent / 6)
+      const send = async (write: (bytes: Buffer) => void) => {
+        for (let at = 0; at < sent; at += piece.length) {
+          write(piece)
+          await pause(30)
+        }
+        await begun.promise
+      }
+      if (version === 'HTTP/1.1') {
+        const { socket } = await rawConnection(t, server.port)
+        socket.write('PATCH / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n')
+        await send((bytes) => socket.write(bytes))
+        socket.destroy()
+      } else {
+        const session = http2Session(t, server.url)
+        session.on('error', () => undefined)
+        const stream = session.request({ ':path': '/', ':method': 'PATCH' })
+        stream.on('error', () => undefined)
+        await send((bytes) => stream.write(bytes))
+        stream.close(constants.NGHTTP2_CANCEL)
+      }
+      await pause(200)
+      disconnected.resolve()
+      const { bytes, error } = await ended.promise
+      assert.match(String(error), /the client went away/)
+      assert.equal(bytes, sent)
+    })
+
   test('wait for a reader: what is not read stays with the client', async (t) => {
     let taken = 0
     const server = await startPort(t, {

@@ -28,7 +28,7 @@ export type PackageDirectory = 'berth' | 'cli' | 'client'
 
 const bin = { berth: PROGRAM, 'docker-credential-berth': PROGRAM }
 
-/** Threads of this logger write to other places than the standard output, which Berth does not use. */
+/** Berth uses this logger without its threads, which write to other places than the standard output. */
 const logger = [
   '@pinojs/redact',
   'atomic-sleep',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ApiError, Code } from '@berth/server/api/errors.ts'
-import { type Db, inTransaction, openSqliteDb, type Tx } from '@berth/server/storage/db.ts'
+import { type Db, inTransaction, openSqliteDb, repeatableWork, type Tx } from '@berth/server/storage/db.ts'
 import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
@@ -55,6 +55,9 @@ onEveryEngine('the database', (opened) => {
       /no/,
     )
     assert.equal(await waited(db.kysely), usual)
+    const repeatable = repeatableWork(db)
+    assert.equal(await inTransaction(repeatable, waited), db.engine === 'sqlite' ? 1 : 'off')
+    assert.equal(await inTransaction(repeatable, waited, { mayBeLost: false }), usual)
     // What is committed together is waited for as soon as one of them wants it.
     assert.equal((await Promise.all([look({ mayBeLost: true }), look()])).at(-1), usual)
   })

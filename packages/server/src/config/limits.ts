@@ -506,7 +506,7 @@ export const limits = {
   contentsSweepRowsMax: 1000,
   contentsSweepIntervalMs: 10 * MINUTE_MS,
   /** Time and memory to read one image. */
-  contentsReadMsMax: 5 * MINUTE_MS,
+  contentsReadMsMax: 10 * MINUTE_MS,
   contentsMemoryMib: 1024,
   /** Attempts to read an image, and the wait after the first one that failed, which doubles with each further one. */
   contentsAttemptsMax: 5,
@@ -830,8 +830,9 @@ export const limits = {
   abuseWindowMs: 10 * SECOND_MS,
   /** Requests that one HTTP/1.1 connection may pipeline. */
   pipelinedRequestsMax: 100,
-  /** Whole replies over HTTP/1.1 that wait for the end of their turn of the event loop; with so many they leave immediately. */
+  /** Whole replies over HTTP/1.1 are sent together at the end of an iteration of the event loop, or earlier: with so many, or after so long. */
   replyBatchMax: 16,
+  replyBatchMs: 1,
   /** A client that reads nothing of its response for this long is disconnected. */
   stalledReplyMs: MINUTE_MS,
   /** Unread bytes of complete responses: beyond it the responses that wait the longest are cut off. */

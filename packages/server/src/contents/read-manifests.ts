@@ -105,7 +105,7 @@ async function startAttempt(
   { store: { db } }: ReadManifestsOptions,
   lease: JobLease,
 ): Promise<ManifestContentsRow | undefined> {
-  return inTransaction(db, async (tx) => {
+  const count = async (tx: Tx) => {
     await lease.renew(tx)
     return tx
       .updateTable('manifest_contents')
@@ -114,7 +114,9 @@ async function startAttempt(
       .where('uid', '=', lease.key)
       .returningAll()
       .executeTakeFirst()
-  })
+  }
+  // The image may end the whole machine.
+  return inTransaction(db, count, { mayBeLost: false })
 }
 
 async function storeReading(

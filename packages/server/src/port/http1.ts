@@ -139,6 +139,7 @@ function serve(
   res: ServerResponse,
   awaitsContinue: boolean,
 ): void {
+  context.replyBatch.sendIfOld()
   const pipelined = slow.pipelined.get(req.socket)
   const { pipelinedRequestsMax } = context.limits
   // Behind the reply that closes the connection.
@@ -242,7 +243,7 @@ function handle(request: Http1Request): void {
     reply.then(
       (late) => {
         if (isStream(late.body)) send(context, request, late)
-        else context.batchReply(() => send(context, request, late))
+        else context.replyBatch.add(() => send(context, request, late))
       },
       (failure: unknown) => send(context, request, portErrorReply(context, id, failure)),
     )

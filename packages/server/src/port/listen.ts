@@ -96,7 +96,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     reportAbuse: (address) => admission.reportAbuse(address),
     bodyBudget: options.budget ?? createServerBodyBudget(options.limits, options.isTrustedProxy),
     unreadReplies: options.unread ?? createUnreadReplies(),
-    batchReply: createReplyBatch(productLimits.replyBatchMax),
+    replyBatch: createReplyBatch(productLimits),
     requestIdOf: createRequestIds(),
     observer: options.observer,
     isTls: options.tls !== undefined,

@@ -85,7 +85,7 @@ export interface PortContext {
   /** Counts whole replies until their clients have taken them. */
   readonly unreadReplies: UnreadReplies
   /** For HTTP/1.1: node:http2 writes the replies of a connection together by itself. */
-  readonly batchReply: ReplyBatch
+  readonly replyBatch: ReplyBatch
   /** The client at this address broke or flooded its protocol. */
   readonly reportAbuse: (address: string | undefined) => void
   readonly requestIdOf: RequestIdOf

@@ -80,11 +80,11 @@ export async function* readBodyStream(
   const resume = () => wake()
   const events = ['end', 'error', 'close'] as const
   for (const event of events) source.on(event, resume)
-  // Flowing: a paused stream would copy all that it has into one chunk.
-  const chunks: Uint8Array[] = []
+  // Flowing, a chunk at a time: `read` of a paused stream would copy all that it has into one chunk.
+  let received: Uint8Array | undefined
   const onData = (chunk: Uint8Array) => {
     source.pause()
-    chunks.push(chunk)
+    received = chunk
     wake()
   }
   source.on('data', onData)
@@ -96,15 +96,20 @@ export async function* readBodyStream(
   let bytes = 0
   try {
     for (;;) {
-      const chunk = chunks.shift()
-      if (chunk !== undefined) {
+      if (received !== undefined) {
+        const chunk = received
+        received = undefined
         bytes += chunk.length
         yield chunk
         continue
       }
       if (cutOff) throw clientDisconnected()
       if (source.readableEnded) return
-      if (source.destroyed) throw clientDisconnected()
+      if (source.destroyed) {
+        source.off('data', onData)
+        for (let rest = source.read(); rest !== null; rest = source.read()) yield rest
+        throw clientDisconnected()
+      }
       const sinceMs = performance.now()
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, windowMs - waitedMs)

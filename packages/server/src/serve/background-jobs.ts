@@ -140,6 +140,7 @@ export function startBackgroundJobs({
   tracer,
   log,
 }: BackgroundJobsOptions): readonly StopStep[] {
+  // Jobs that store a result and what is due in one transaction.
   const repeatable: Store = { ...background, db: repeatableWork(background.db) }
   const feeds = startFeedScheduler({
     ...overrides.feeds,
@@ -191,7 +192,7 @@ export function startBackgroundJobs({
     onError: (err) => log.error({ err }, 'the job that records usage could not be leased; retrying'),
   })
   const findings = startFindingJob({
-    ...repeatable,
+    ...background,
     pollMs: overrides.findingsPollMs,
     leaseMs: overrides.queueLeaseMs,
     tracer,
@@ -201,7 +202,7 @@ export function startBackgroundJobs({
     },
   })
   const findingHistory = startFindingHistoryJob({
-    ...repeatable,
+    ...background,
     pollMs: overrides.findingsPollMs,
     delayMs: overrides.findingHistoryDelayMs,
     leaseMs: overrides.queueLeaseMs,
@@ -212,7 +213,7 @@ export function startBackgroundJobs({
     },
   })
   const recordIndex = startRecordIndexJob({
-    ...repeatable,
+    ...background,
     ...overrides.recordIndex,
     leaseMs: overrides.queueLeaseMs,
     tracer,

@@ -11,9 +11,9 @@ import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { createFairSemaphore } from '../runtime/fair-semaphore.ts'
 import { inTransaction } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { hashInputs, readSignatureInputs } from './signature-inputs.ts'
+import { hashInputs, readSignatureInputs, type SignatureInputs } from './signature-inputs.ts'
 import type { VerifiedSignature } from './verification/verify-signature.ts'
-import { readAppliedVerifiers, readTrust } from './verifiers/applied-verifiers.ts'
+import { type AppliedVerifier, readAppliedVerifiers, readTrust } from './verifiers/applied-verifiers.ts'
 
 /**
  * The verified signatures of images. A result is stored with a hash of all that it depends on: a read compares the hash, so that a stored
@@ -43,7 +43,7 @@ const neverAborted = new AbortController().signal
 type Sources = Pick<Store, 'db' | 'clock'> & { readonly blobs: Pick<BlobStore, 'read'> }
 
 export function createImageSignatureReader(sources: Sources): ImageSignatureReader {
-  const { db, clock } = sources
+  const { clock } = sources
   const checks = createFairSemaphore(limits.signatureChecksMax)
   const running = new Map<string, Promise<ImageSignatures>>()
 
@@ -63,23 +63,21 @@ export function createImageSignatureReader(sources: Sources): ImageSignatureRead
       return checkOnce(`${repo} ${image} ${hash}`, async () => {
         const release = await checks.acquire(neverAborted, rootOf(repo))
         try {
-          const { readSignatures, verifySignature } = await loadVerification()
-          const verifiers = await readTrust(db.kysely, rootOf(repo), applied)
-          const read = await readSignatures(sources, { repo, image }, inputs.manifests)
           const nowMs = clock()
-          const verified: VerifiedSignature[] = []
-          for (const one of read.found) verified.push(await verifySignature(one, verifiers, nowMs))
+          const { verified, truncated, isComplete } =
+            inputs.manifests.length === 0
+              ? unsigned
+              : await verifyAll(sources, { repo, image }, { inputs, applied, nowMs })
           const result = create(ImageSignaturesSchema, {
             uid: repo,
             digest: image,
             state: stateOf(verified),
             signatures: verified.map(({ signature }) => signature),
-            truncated: inputs.truncated || read.truncated,
+            truncated: inputs.truncated || truncated,
             verifierCount: applied.length,
             checkTime: timestampOf(nowMs),
           })
           const ends = verified.flatMap(({ untilMs }) => (untilMs === undefined ? [] : [untilMs]))
-          const isComplete = !read.incomplete && verifiers.length === applied.length
           // An unsigned image needs no row: finding no signatures is as cheap as reading one.
           if (isComplete && result.state !== State.UNSIGNED)
             await writeStored(sources, result, {
@@ -95,13 +93,38 @@ export function createImageSignatureReader(sources: Sources): ImageSignatureRead
   }
 }
 
-/** Loads the libraries of signature formats: most servers never verify one. */
-async function loadVerification() {
-  const [found, verification] = await Promise.all([
+interface Verified {
+  readonly verified: readonly VerifiedSignature[]
+  readonly truncated: boolean
+  /** Whether the result can be stored. */
+  readonly isComplete: boolean
+}
+
+const unsigned: Verified = { verified: [], truncated: false, isComplete: true }
+
+async function verifyAll(
+  sources: Sources,
+  image: { readonly repo: string; readonly image: string },
+  {
+    inputs,
+    applied,
+    nowMs,
+  }: {
+    readonly inputs: SignatureInputs
+    readonly applied: readonly AppliedVerifier[]
+    readonly nowMs: number
+  },
+): Promise<Verified> {
+  // Loaded with the first signature: the libraries have 160 modules.
+  const [{ readSignatures }, { verifySignature }] = await Promise.all([
     import('./found-signatures.ts'),
     import('./verification/verify-signature.ts'),
   ])
-  return { ...found, ...verification }
+  const verifiers = await readTrust(sources.db.kysely, rootOf(image.repo), applied)
+  const { found, truncated, incomplete } = await readSignatures(sources, image, inputs.manifests)
+  const verified: VerifiedSignature[] = []
+  for (const one of found) verified.push(await verifySignature(one, verifiers, nowMs))
+  return { verified, truncated, isComplete: !incomplete && verifiers.length === applied.length }
 }
 
 /** Reads what a result depends on, and the stored one if it is current. */

@@ -377,15 +377,15 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
 }
 
 /**
- * The same database for work whose results are computed from other rows: its commits do not wait for the disk, because after a power loss the
- * work is done again.
+ * The same database for work that is done again if its result is lost: its commits do not wait for the disk. A result, and the end of the
+ * work in the queue, must be written in one transaction: of two, PostgreSQL may lose the first alone if it fails over while the node runs.
  */
 export function repeatableWork(db: Db): Db {
   const repeatable: Db = {
     ...db,
     transaction: (work, options) => db.transaction(work, { mayBeLost: true, ...options }),
     get background() {
-      return db.background === db ? repeatable : repeatableWork(db.background)
+      return repeatable
     },
   }
   return repeatable

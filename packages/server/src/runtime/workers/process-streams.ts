@@ -43,6 +43,7 @@ export function isStreamMessage(message: unknown): message is { readonly stream:
 /** Answers the stream requests of one request to a worker; the returned function closes what is still open. */
 export function serveStreams(child: ChildProcess, open: OpenStream): () => void {
   const streams = new Map<number, AsyncIterator<Uint8Array>>()
+  let isClosed = false
   const close = (stream: number) => {
     void streams
       .get(stream)
@@ -58,6 +59,8 @@ export function serveStreams(child: ChildProcess, open: OpenStream): () => void 
       let chunks = streams.get(stream)
       if (chunks === undefined) {
         const { bytes, file } = await open(name)
+        // The request ended meanwhile.
+        if (isClosed) return
         chunks = bytes[Symbol.asyncIterator]()
         streams.set(stream, chunks)
         if (file !== undefined) return reply({ stream, file })
@@ -79,6 +82,7 @@ export function serveStreams(child: ChildProcess, open: OpenStream): () => void 
   }
   child.on('message', listener)
   return () => {
+    isClosed = true
     child.off('message', listener)
     for (const stream of streams.keys()) close(stream)
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork, type Serializable } from 'node:child_process'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { isStreamMessage, type OpenStream, serveStreams } from './process-streams.ts'
 
 /**
@@ -154,14 +154,15 @@ function startProcess<Request extends Serializable, Reply>(
   }
 }
 
-/** The nice value: on a busy core a third of the time of a process with 0. With much less, work could exceed its time. */
-const BACKGROUND_PRIORITY = 5
+/** Added to the nice value: on a busy core, a third of the time of the server. With much less, work could exceed its time. */
+const BACKGROUND_NICE = 5
+const NICE_MAX = 19
 
-/** Called before the process starts threads, which inherit the priority. */
+/** Called as soon as the process exists: its threads inherit the priority when they start. */
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
-    setPriority(pid, BACKGROUND_PRIORITY)
+    setPriority(pid, Math.min(NICE_MAX, getPriority() + BACKGROUND_NICE))
   } catch {
     // It has ended already, which its exit reports.
   }

@@ -1,7 +1,9 @@
+import type { X509Certificate } from 'node:crypto'
+import { X509Certificate as SigstoreCertificate } from '@sigstore/core'
 import { type SignedEntity, type TrustMaterial, Verifier } from '@sigstore/verify'
 import { limits } from '../../config/limits.ts'
 import { printable, type SigstoreCandidate } from '../formats/candidate.ts'
-import type { SigstoreTrust } from '../verifiers/trusted-verifier.ts'
+import { always, type SigstoreMaterial, type SigstoreTrust } from '../verifiers/trusted-verifier.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Verifies signatures of cosign and sigstore bundles with a verifier, without a network. */
@@ -11,15 +13,15 @@ export function verifySigstore({ entity }: SigstoreCandidate, trust: SigstoreTru
   if (match !== undefined && entity.key.$case !== 'certificate')
     return { problem: 'the signature has no certificate' }
   const usesLogs = material.tlogs.length > 0
-  const verifier = new Verifier(
-    { ...material, tlogs: namedLogs(entity, material.tlogs) },
-    {
-      ctlogThreshold: match !== undefined && material.ctlogs.length > 0 ? 1 : 0,
-      tlogThreshold: usesLogs ? 1 : 0,
-      timestampThreshold: match === undefined ? 0 : 1,
-    },
-  )
   try {
+    const verifier = new Verifier(
+      { ...trustMaterialOf(material), tlogs: namedLogs(entity, material.tlogs) },
+      {
+        ctlogThreshold: match !== undefined && material.ctlogs.length > 0 ? 1 : 0,
+        tlogThreshold: usesLogs ? 1 : 0,
+        timestampThreshold: match === undefined ? 0 : 1,
+      },
+    )
     const { identity } = verifier.verify(relevantParts(entity, trust))
     const subject = identity?.subjectAlternativeName ?? ''
     const issuer = identity?.extensions?.issuer ?? ''
@@ -31,6 +33,26 @@ export function verifySigstore({ entity }: SigstoreCandidate, trust: SigstoreTru
   } catch (error) {
     return { problem: reasonOf(error) }
   }
+}
+
+const trustMaterials = new WeakMap<SigstoreMaterial, TrustMaterial>()
+
+function trustMaterialOf(material: SigstoreMaterial): TrustMaterial {
+  const known = trustMaterials.get(material)
+  if (known !== undefined) return known
+  const { authorities, timestampAuthorities, ...rest } = material
+  const converted = {
+    ...rest,
+    certificateAuthorities: authorities.length === 0 ? [] : [toAuthority(authorities)],
+    timestampAuthorities: timestampAuthorities.map(toAuthority),
+  }
+  trustMaterials.set(material, converted)
+  return converted
+}
+
+function toAuthority(certificates: readonly X509Certificate[]) {
+  const certChain = certificates.map(({ raw }) => SigstoreCertificate.parse(Buffer.from(raw)))
+  return { certChain, validFor: always }
 }
 
 /**

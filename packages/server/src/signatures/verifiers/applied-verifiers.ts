@@ -5,7 +5,7 @@ import { parentOf, pathOf, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Reader } from '../../storage/db.ts'
 import type { SignatureVerifierRow } from '../../storage/schema/tables.ts'
-import type { Trust } from './trusted-verifier.ts'
+import { parseTrust, type Trust } from './trusted-verifier.ts'
 
 /** The verifiers that apply to a repo. */
 
@@ -55,8 +55,6 @@ export async function readTrust(
           .where('root', '=', root)
           .where('uid', 'in', missing)
           .execute()
-  // Loaded when needed, with its libraries.
-  const { parseTrust } = await import('./trusted-verifier.ts')
   for (const row of rows) {
     const result = parseTrust(fromBinary(SignatureVerifierSchema, row.method))
     if ('trust' in result) parsed.set(keyOf(row), result.trust)

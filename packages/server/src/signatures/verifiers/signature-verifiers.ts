@@ -15,6 +15,7 @@ import { resourceType } from '../../storage/resources/declared-resource.ts'
 import { type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
 import type { SignatureVerifierRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { parseTrust } from './trusted-verifier.ts'
 
 /** Signature verifiers of groups. They apply to the repos of their group and of all groups below it. */
 
@@ -30,9 +31,7 @@ const signatureVerifiers = ({
   toMessages: (rows) => rows.map(toSignatureVerifier),
   lockParent: lockGroup,
   write: {
-    async checks({ next }) {
-      // Loaded when needed, with its libraries.
-      const { parseTrust } = await import('./trusted-verifier.ts')
+    checks({ next }) {
       const parsed = parseTrust(next)
       return [
         checkName(next.name),

@@ -5,7 +5,6 @@ import type {
   PublicKeyMethod,
   SignatureVerifier,
 } from '@berth/contract/gen/berth/registry/v1/signature_verifiers_pb.js'
-import { X509Certificate as SigstoreCertificate } from '@sigstore/core'
 import type { TrustMaterial } from '@sigstore/verify'
 import type { FieldViolation } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
@@ -21,9 +20,17 @@ type Test = (value: string) => boolean
 /** Trusts signatures of cosign and of sigstore bundles. */
 export interface SigstoreTrust {
   readonly kind: 'sigstore'
-  readonly material: TrustMaterial
+  readonly material: SigstoreMaterial
   /** Undefined: a public key. */
   readonly signer: { readonly identity: Test; readonly issuer: Test } | undefined
+}
+
+/** What the library trusts, with certificates of Node: those of the library are made with the first signature. */
+export interface SigstoreMaterial
+  extends Omit<TrustMaterial, 'certificateAuthorities' | 'timestampAuthorities'> {
+  readonly authorities: readonly X509Certificate[]
+  /** A chain for each authority. */
+  readonly timestampAuthorities: readonly (readonly X509Certificate[])[]
 }
 
 /** Trusts signatures of Notation. */
@@ -60,7 +67,8 @@ function trustOf(method: SignatureVerifier['method'], violations: FieldViolation
   }
 }
 
-const always = { start: new Date(0), end: new Date(8_640_000_000_000_000) }
+/** Of keys and certificates: what vouches for a time decides. */
+export const always = { start: new Date(0), end: new Date(8_640_000_000_000_000) }
 
 function publicKeyTrust({ key, logKeys }: PublicKeyMethod, violations: FieldViolation[]): Trust | undefined {
   const publicKey = collect(violations, 'publicKey.key', parsePublicKey(key))
@@ -70,7 +78,7 @@ function publicKeyTrust({ key, logKeys }: PublicKeyMethod, violations: FieldViol
       kind: 'sigstore',
       signer: undefined,
       material: {
-        certificateAuthorities: [],
+        authorities: [],
         timestampAuthorities: [],
         ctlogs: [],
         tlogs,
@@ -100,7 +108,7 @@ function certificateTrust(method: CertificateMethod, violations: FieldViolation[
       kind: 'sigstore',
       signer: { identity, issuer },
       material: {
-        certificateAuthorities: [{ certChain: authorities.map(toSigstore), validFor: always }],
+        authorities,
         timestampAuthorities,
         tlogs,
         ctlogs,
@@ -199,20 +207,16 @@ function logIdOf(key: KeyObject): Buffer {
 function parseTimestampAuthorities(
   chains: readonly string[],
   violations: FieldViolation[],
-): TrustMaterial['timestampAuthorities'] {
+): SigstoreMaterial['timestampAuthorities'] {
   const field = 'certificate.timestampAuthorities'
   const max = limits.verifierKeysMax
   if (chains.length > max) violations.push({ field, description: `must have at most ${max} entries` })
-  const authorities: TrustMaterial['timestampAuthorities'] = []
+  const authorities: (readonly X509Certificate[])[] = []
   for (const [at, pem] of chains.slice(0, max).entries()) {
     const chain = collect(violations, `${field}[${at}]`, parseTimestampAuthority(pem))
-    if (chain !== undefined) authorities.push({ certChain: chain.map(toSigstore), validFor: always })
+    if (chain !== undefined) authorities.push(chain)
   }
   return authorities
-}
-
-function toSigstore({ raw }: X509Certificate): SigstoreCertificate {
-  return SigstoreCertificate.parse(Buffer.from(raw))
 }
 
 function collect<T extends object>(

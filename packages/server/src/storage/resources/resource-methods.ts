@@ -46,12 +46,10 @@ export interface PendingChange<C extends ResourceTable, M extends DescMessage> {
   readonly existing: { readonly row: Tables[C]; readonly current: MessageShape<M> } | undefined
 }
 
-type Violations = readonly (FieldViolation | undefined)[]
-
 /** Declares how callers may write a resource. */
 export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage> {
   /** Every violation in the fields. */
-  checks(change: PendingChange<C, M>): Violations | Promise<Violations>
+  checks(change: PendingChange<C, M>): readonly (FieldViolation | undefined)[]
   /** Authorizes what the change gives away, and locks what it refers to. Runs after the checks. */
   readonly authorize?: (change: PendingChange<C, M>) => Promise<void> | void
   /** Writes what follows from the change, in its transaction. */
@@ -204,7 +202,7 @@ function createHandler<C extends ResourceTable, M extends DescMessage>(
         await lockParent?.(db, tx, parent)
         const nowMs = clock()
         const change = { tx, call, next, parent, nowMs, existing: undefined }
-        requireValid(...(await checks(change)))
+        requireValid(...checks(change))
         await authorize?.(change)
         const row = {
           root: rootOf(parent),
@@ -249,7 +247,7 @@ function updateHandler<C extends ResourceTable, M extends DescMessage>(
         if (equals(schema, current, next)) return { uid: scope, response: current, unchanged: true }
         const existing = { row, current }
         const change = { tx, call, next, parent: row.parent as Uid, nowMs: clock(), existing }
-        requireValid(...(await checks(change)))
+        requireValid(...checks(change))
         await authorize?.(change)
         const changed = { ...columns(change), updated_ms: nextUpdateMs(store, row) }
         await updateResource(tx, table, scope, changed as Partial<Tables[C]>)

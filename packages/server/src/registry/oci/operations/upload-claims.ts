@@ -87,6 +87,8 @@ export interface UploadClaim extends IdleUpload {
   readonly isTakenOver: boolean
   /** Passes on the client's bytes while the claim is valid. The lease expires if the client sends nothing. */
   guardBytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
+  /** Renews an expired lease. Throws BLOB_UPLOAD_INVALID (409) if another request claimed the upload. */
+  requireHeld(): Promise<void>
   /** Stops renewing the lease. */
   stopRenewal(): void
 }
@@ -112,6 +114,10 @@ export async function claimUpload(
     // If this fails, the lease expires; it is checked before the next bytes are accepted.
     if (isAlive && !isLost) renew().catch(() => undefined)
   }, limits.uploadLeaseMs / 3)
+  const requireHeld = async () => {
+    if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
+    if (isLost) throw uploadBusyError()
+  }
   const isTakenOver = row.writer !== ''
   try {
     return {
@@ -130,8 +136,7 @@ export async function claimUpload(
             isWaiting = false
             if (next.done === true) return
             hasReceivedBytes = true
-            if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
-            if (isLost) throw uploadBusyError()
+            await requireHeld()
             yield next.value
           }
         } finally {
@@ -139,6 +144,7 @@ export async function claimUpload(
           await iterator.return?.()
         }
       },
+      requireHeld,
       stopRenewal: () => clearInterval(timer),
     }
   } catch (error) {
@@ -170,11 +176,10 @@ export function uploadBusyError(): ApiError {
 export function releaseUpload(
   db: Db,
   upload: UploadRow,
-  next: { readonly expiresMs: number; readonly writer: string; readonly confirmed: number },
+  { expiresMs, confirmed }: { readonly expiresMs: number; readonly confirmed: number },
 ): Promise<boolean> {
   const { size, state } = upload
-  const row = { size, state, writer: next.writer, expires_ms: next.expiresMs }
-  return updateUpload(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
+  return updateUpload(db, upload, { size, state, writer: '', expires_ms: expiresMs, lease_ms: confirmed })
 }
 
 /** Returns false if the upload is deleted or claimed by another request. */

@@ -175,6 +175,8 @@ async function commitClaim(
     if (actual !== digest.text) await discardUpload()
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
+    // Before the bytes move: another request may have taken the upload over while they were written or hashed.
+    await claim.requireHeld()
     await commitUpload(registry, written, digest, async (tx, blob) => {
       await lockPushedRepo(store.db, tx, repo, context.authorization.repository)
       if (!(await deleteRow(tx))) throw uploadBusyError()
@@ -192,7 +194,7 @@ async function commitClaim(
     }
     // Another request may finish the upload if it still exists.
     const expiresMs = store.clock() + limits.uploadIdleMsMax
-    const released = { expiresMs, writer: '', confirmed: written.size }
+    const released = { expiresMs, confirmed: written.size }
     if ((await releaseUpload(store.db, written, released)) && hash !== undefined)
       registry.hashes.put(id, written.size, hash)
     throw toUploadError(error)
@@ -257,7 +259,7 @@ function blobCreatedReply({ authorization: { repository } }: OciContext, { text 
 
 /**
  * Appends the body of a request to a claimed upload. Bytes that arrived before a connection broke are kept.
- * `holdOn`: keep the claim, to finish the upload. `confirmed`: where the client's bytes end.
+ * `keepClaim`: to finish the upload. `confirmed`: where the client's bytes end.
  */
 async function writeUpload(
   registry: OciServices,
@@ -290,7 +292,6 @@ async function writeUpload(
   if (keepClaim && failure === undefined) return storeHash()
   const isSaved = await releaseUpload(store.db, upload, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
-    writer: '',
     confirmed: failure === undefined ? confirmed : claim.confirmed,
   })
   if (isSaved && failure instanceof MissingBytes)
