@@ -28,5 +28,5 @@ onEveryDatabase(
       await work.verify(node)
     })
   },
-  { only: 'postgres' },
+  { only: 'servers' },
 )

@@ -3,7 +3,8 @@
 /** Whether a test file runs its suites on the databases that are selected. */
 export function runsOnCitus(file: string, text: string): boolean {
   return (
-    file.startsWith('test/') && /\b(databases|engineDatabases|onEvery[A-Z]\w*|selectedCluster)\b/.test(text)
+    file.startsWith('test/') &&
+    /\b(databases|engineDatabases|serverDatabases|onEvery[A-Z]\w*|selectedCluster)\b/.test(text)
   )
 }
 
