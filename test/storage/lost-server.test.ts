@@ -5,6 +5,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { openPostgresDb } from '@berth/server/storage/db.ts'
 import pg from 'pg'
 import { createApiFixture, managedRole, newName } from '../support/api/api-fixture.ts'
+import { capabilitiesJson } from '../support/api/tenant.ts'
 import { nodeServer, urlOf } from '../support/database/citus-databases.ts'
 import { type ClusterDatabase, selectedCluster } from '../support/database/databases.ts'
 import { executeStatement } from '../support/database/postgres-template.ts'
@@ -85,17 +86,34 @@ describe('roles on a lost server', { skip }, () => {
     }
   }
 
+  /** Once: `call` repeats requests that fail with 503. */
+  const post = async (path: string, bearer: string, body: object) => {
+    const reply = await fetch(`${berth.url}/iam/v2beta1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: newName('new'), ...body }),
+    })
+    return { status: reply.status, text: await reply.text() }
+  }
+
+  test('changes of tables that are on every server fail for all, with 503, until it is back', async () => {
+    const capabilities = capabilitiesJson('groups.list')
+    const changes = [
+      () => post('groups', berth.token, {}),
+      () => post(`roles/${reachable}`, berth.token, { capabilities }),
+    ]
+    await whileLost(database.urls[2] ?? '', async () => {
+      for (const change of changes) {
+        const { status, text } = await change()
+        assert.equal(status, 503, text)
+      }
+    })
+    for (const change of changes) await eventually(async () => (await change()).status === 200)
+  })
+
   test('a change in an organization on another server succeeds, also if it waits (grantsMaxAgeMs)', async () => {
-    // Once: `call` repeats requests that fail with 503.
-    const create = async (root: string) => {
-      const reply = await fetch(`${berth.url}/iam/v2beta1/groups/${root}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ name: newName('team') }),
-      })
-      return { status: reply.status, text: await reply.text() }
-    }
-    for (const root of [reachable, lost]) assert.equal((await create(root)).status, 200)
+    const create = (root: string) => post(`groups/${root}`, token, {})
+    for (const root of [reachable, lost]) await eventually(async () => (await create(root)).status === 200)
     await whileLost(database.urls[2] ?? '', async () => {
       await eventually(async () => (await create(lost)).status === 503)
       assert.equal((await create(reachable)).status, 200)

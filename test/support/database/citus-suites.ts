@@ -36,7 +36,10 @@ export const citusDifferences = {
     'a request that copies 200 manifests commits each of them on two servers: on a busy machine it reaches handlerTimeoutMs',
 } as const
 
+/** Whether this is a run on a distributed database. */
+export const isOnCitus = process.env['BERTH_TEST_DATABASES'] === 'citus'
+
 /** Why a test is skipped in a run on a distributed database; false in others. */
 export function differsOnCitus(difference: keyof typeof citusDifferences): string | false {
-  return process.env['BERTH_TEST_DATABASES'] === 'citus' && citusDifferences[difference]
+  return isOnCitus && citusDifferences[difference]
 }
