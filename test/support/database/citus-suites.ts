@@ -14,6 +14,7 @@ export function runsOnCitus(file: string, text: string): boolean {
  */
 export const citusSelection: readonly string[] = [
   'test/api/explain-exchange.test.ts',
+  'test/api/findings.test.ts',
   'test/api/group-access.test.ts',
   'test/api/group-paths.test.ts',
   'test/api/idempotency.test.ts',
@@ -24,6 +25,9 @@ export const citusSelection: readonly string[] = [
   'test/api/roles.test.ts',
   'test/api/suspended-organizations.test.ts',
   'test/api/user-lookup.test.ts',
+  'test/api/waiting-changes.test.ts',
+  'test/oci/immutable-tags.test.ts',
+  'test/storage/lost-server.test.ts',
   'test/storage/query-from-any-node.test.ts',
   'test/storage/shards.test.ts',
   'test/storage/table-placement.test.ts',
