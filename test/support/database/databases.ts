@@ -128,6 +128,13 @@ export function addressOf({ source }: Pick<Db, 'source'>): string {
   return source.url
 }
 
+/** Its address on the server that changes its schema: the coordinator of a distributed database, whichever server the node uses. */
+export function schemaAddressOf(db: Pick<Db, 'source'>): string {
+  const address = addressOf(db)
+  const [coordinator] = selectedCluster === undefined ? [] : (clusterUrls ?? '').split(',')
+  return coordinator === undefined ? address : urlOf(coordinator, new URL(address).pathname.slice(1))
+}
+
 /** A database of its own on the server, dropped when it is closed. */
 async function openShared(created: Promise<SharedDatabase>): Promise<Db> {
   const shared = await created
