@@ -1,7 +1,8 @@
 import { test } from 'node:test'
 import { tableOwnership } from '@berth/server/storage/schema/table-ownership.ts'
-import { sql } from 'kysely'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { schemaAddressOf } from './support/database/databases.ts'
+import { executeStatement } from './support/database/postgres-template.ts'
 import { bearerOf } from './support/registry/registry.ts'
 import { createCrossNodeWork, nodeClient } from './support/server/cross-node-work.ts'
 
@@ -19,14 +20,15 @@ onEveryDatabase(
       // Every connection has plans of the statements.
       const run = () => Promise.all([1, 2, 3, 4].map(() => work.run(node, node)))
       await run()
-      const { kysely } = berth.berth.installation.store.db
+      const address = schemaAddressOf(berth.berth.installation.store.db)
       for (const table of Object.keys(tableOwnership))
-        await sql`alter table ${sql.table(table)} add column added_later integer not null default 0`.execute(
-          kysely,
+        await executeStatement(
+          address,
+          `alter table ${table} add column added_later integer not null default 0`,
         )
       await run()
       await work.verify(node)
     })
   },
-  { only: 'postgres' },
+  { only: 'servers' },
 )

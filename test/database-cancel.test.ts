@@ -8,7 +8,7 @@ import { RequestContext, runInContext } from '@berth/server/pipeline/request/req
 import { type Db, inTransaction, openPostgresDb, openSqliteDb } from '@berth/server/storage/db.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import pg from 'pg'
-import { databases } from './support/database/databases.ts'
+import { addressOf, databases, serverDatabases } from './support/database/databases.ts'
 import { eventually } from './support/eventually.ts'
 import { startFaultProxy } from './support/http/fault-proxy.ts'
 import { temporaryDirectory } from './support/server/process.ts'
@@ -21,10 +21,8 @@ const hasPostgres = databases.some(({ name }) => name === 'postgres')
 const skip = hasPostgres ? false : 'no PostgreSQL server found'
 const gone = new ApiError(Code.CANCELLED, 'Cancelled: the client went away')
 
-async function session(t: TestContext, database?: string): Promise<pg.Client> {
-  const url = new URL(serverUrl)
-  if (database !== undefined) url.pathname = `/${database}`
-  const client = new pg.Client({ connectionString: url.href })
+async function session(t: TestContext, url = serverUrl): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
   // The database is dropped when the server of the test stops.
   client.on('error', () => undefined)
   await client.connect()
@@ -126,17 +124,17 @@ test('a transaction whose caller goes away between two statements rolls back', {
   assert.equal(db.pool().total, db.pool().idle)
 })
 
+const [server] = serverDatabases
+
 test('a REST client that resets its HTTP/1.1 connection or its HTTP/2 stream cancels its statement', {
-  skip,
+  skip: server === undefined && 'no PostgreSQL server found',
 }, async (t) => {
-  const postgres = databases.find(({ name }) => name === 'postgres')
-  assert.ok(postgres)
-  const berth = await startTestBerth(postgres)
+  assert.ok(server)
+  const berth = await startTestBerth(server)
   t.after(() => berth.stop())
   const { db } = berth.berth.installation.store
-  const [row] = await db.read<{ name: string }>('select current_database() as name', [])
-  const observer = await session(t, row?.name)
-  const locking = await session(t, row?.name)
+  const observer = await session(t, addressOf(db))
+  const locking = await session(t, addressOf(db))
   await locking.query('begin')
   await locking.query('lock table advisories in access exclusive mode')
   const { hostname, port, host } = new URL(berth.url)

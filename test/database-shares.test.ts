@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { rootOf } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { dividePool } from '@berth/server/storage/engines/postgres/connection-permits.ts'
 import pg from 'pg'
 import { type ApiFixture, newName, onEveryDatabase } from './support/api/api-fixture.ts'
 import type { GrpcFailure } from './support/api/grpc.ts'
+import { addressOf, selectedCluster } from './support/database/databases.ts'
 import { eventually } from './support/eventually.ts'
 import { bearerOf, createRegistryFixture, pushImage, testImage } from './support/registry/registry.ts'
 
@@ -26,11 +28,7 @@ const suite = (cast: () => ApiFixture) => {
   const pool = () => cast().berth.berth.installation.store.db.pool()
 
   before(async () => {
-    const { db } = cast().berth.berth.installation.store
-    const [row] = await db.read<{ name: string }>('select current_database() as name', [])
-    const target = new URL(process.env['BERTH_TEST_POSTGRES_URL'] ?? '')
-    target.pathname = `/${row?.name}`
-    url = target.href
+    url = addressOf(cast().berth.berth.installation.store.db)
     observer = new pg.Client({ connectionString: url })
     // The database is dropped when the server stops.
     observer.on('error', () => undefined)
@@ -38,10 +36,12 @@ const suite = (cast: () => ApiFixture) => {
   })
   after(() => observer.end().catch(() => undefined))
 
-  /** Backends of the server that wait for a lock. */
+  /** Sessions that wait for a lock, on any server of a distributed database. */
   async function lockWaiters(): Promise<number> {
+    const [session, activity] =
+      selectedCluster === undefined ? ['pid', 'pg_stat_activity'] : ['global_pid', 'citus_stat_activity']
     const { rows } = await observer.query(
-      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      `select count(distinct ${session})::int as n from ${activity} where datname = current_database() and wait_event_type = 'Lock'`,
     )
     return rows[0].n
   }
@@ -57,7 +57,8 @@ const suite = (cast: () => ApiFixture) => {
       await session.end()
     }
   }
-  const lockRepo = (uid: string) => lock('select 1 from repos where uid = $1 for update', [uid])
+  const lockRepo = (uid: string) =>
+    lock('select 1 from repos where root = $1 and uid = $2 for update', [rootOf(uid), uid])
 
   /** An organization with an image in a repo, and what changes or reads that repo by each protocol. */
   async function tenant() {
@@ -215,4 +216,4 @@ const suite = (cast: () => ApiFixture) => {
   })
 }
 
-onEveryDatabase('shares of the database connections', suite, { only: 'postgres' })
+onEveryDatabase('shares of the database connections', suite, { only: 'servers' })

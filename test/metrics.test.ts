@@ -4,7 +4,8 @@ import pg from 'pg'
 import { FEEDS } from './support/advisories/feeds.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
 import { v1ClientOf } from './support/api/v1-client.ts'
-import { databases } from './support/database/databases.ts'
+import { urlOf } from './support/database/citus-databases.ts'
+import { addressOf, serverDatabases } from './support/database/databases.ts'
 import { serveBerth, temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
 
@@ -122,13 +123,13 @@ test('the listener of metrics closes with the server, and its address is in the 
   await assert.rejects(fetch(`${url}/readyz`))
 })
 
-const postgres = databases.find(({ name }) => name === 'postgres')
+const [database] = serverDatabases
 
 test('without its database the server still serves metrics, with the last values that it read', {
-  skip: postgres === undefined && 'no PostgreSQL server found',
+  skip: database === undefined && 'no PostgreSQL server found',
 }, async (t) => {
-  assert.ok(postgres)
-  const server = await startTestBerth(postgres)
+  assert.ok(database)
+  const server = await startTestBerth(database)
   t.after(() => server.stop())
   const metrics = async () => {
     const reply = await fetch(`${server.url}/metrics`)
@@ -138,11 +139,9 @@ test('without its database the server still serves metrics, with the last values
   const kept = /^berth_registry_(manifests|linked_bytes|collection_last_success_timestamp_seconds) \d+$/gm
   assert.equal((await metrics()).match(kept)?.length, 3)
 
-  const [{ name } = { name: '' }] = await server.berth.installation.store.db.read<{ name: string }>(
-    'select current_database() as name',
-    [],
-  )
-  const administrator = new pg.Client({ connectionString: process.env['BERTH_TEST_POSTGRES_URL'] })
+  const address = addressOf(server.berth.installation.store.db)
+  const name = new URL(address).pathname.slice(1)
+  const administrator = new pg.Client({ connectionString: urlOf(address, 'postgres') })
   await administrator.connect()
   try {
     await administrator.query(`alter database "${name}" allow_connections false`)

@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { call } from './support/api/rest.ts'
-import { databases } from './support/database/databases.ts'
+import { urlOf } from './support/database/citus-databases.ts'
+import { addressOf, serverDatabases } from './support/database/databases.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
 
-const postgres = databases.find(({ name }) => name === 'postgres')
+const [server] = serverDatabases
 
 test('a database that drops all connections costs the calls that ran, with code 14, and nothing more', {
-  skip: postgres === undefined && 'no PostgreSQL server found',
+  skip: server === undefined && 'no PostgreSQL server found',
 }, async (t) => {
-  assert.ok(postgres)
-  const berth = await startTestBerth(postgres)
+  assert.ok(server)
+  const berth = await startTestBerth(server)
   t.after(() => berth.stop())
   const url = `${berth.url}/iam/v2beta1/groups`
-  const database = await databaseOf(berth)
+  const address = addressOf(berth.berth.installation.store.db)
+  const database = new URL(address).pathname.slice(1)
   let running = true
   const seen = new Set<string>()
   const callers = Array.from({ length: 16 }, async (_, caller) => {
@@ -27,7 +29,7 @@ test('a database that drops all connections costs the calls that ran, with code 
       if (reply.status === 503) assert.equal(reply.headers.get('retry-after'), '1')
     }
   })
-  const client = new pg.Client({ connectionString: process.env['BERTH_TEST_POSTGRES_URL'] })
+  const client = new pg.Client({ connectionString: urlOf(address, 'postgres') })
   await client.connect()
   for (let round = 0; round < 5; round++) {
     await new Promise((resolve) => setTimeout(resolve, 100))
@@ -44,9 +46,3 @@ test('a database that drops all connections costs the calls that ran, with code 
   )
   assert.equal((await call('GET', url, { token: berth.token })).status, 200)
 })
-
-async function databaseOf({ berth }: Awaited<ReturnType<typeof startTestBerth>>): Promise<string> {
-  const { db } = berth.installation.store
-  const [row] = await db.read<{ name: string }>('select current_database() as name', [])
-  return row?.name ?? ''
-}

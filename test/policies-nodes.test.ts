@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS, limits } from '@berth/server/config/limits.ts'
 import { policiesOf } from './support/api/policies.ts'
-import { databases } from './support/database/databases.ts'
+import { databases, serverDatabases } from './support/database/databases.ts'
 import { eventually } from './support/eventually.ts'
 import { bearerOf, ociClient, pushImage, testImage } from './support/registry/registry.ts'
 import { startNodes } from './support/server/nodes.ts'
@@ -10,7 +10,7 @@ import { startTestBerth } from './support/server/test-berth.ts'
 
 /** Policies on several nodes, and decisions over time. */
 
-for (const database of databases.filter(({ name }) => name === 'postgres')) {
+for (const database of serverDatabases) {
   test(`a change of a binding or override on one node counts for the next pull on the other (${database.name})`, async (t) => {
     const { all } = await startNodes(t, database, 2)
     const [first, second] = all

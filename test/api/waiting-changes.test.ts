@@ -73,4 +73,4 @@ const suite = (cast: () => ApiFixture) => {
 }
 
 // Elsewhere everything waits for its turn, the look at the rights too.
-onEveryDatabase('a change that waits', suite, { only: 'postgres' })
+onEveryDatabase('a change that waits', suite, { only: 'servers' })

@@ -8,7 +8,7 @@ import { createImageReader, UnreadableImage } from '@berth/server/contents/readi
 import { blobStream } from '@berth/server/contents/reading/reading.ts'
 import type { OpenStream } from '@berth/server/runtime/workers/process-streams.ts'
 import { apiOf, createApiFixture } from '../support/api/api-fixture.ts'
-import { databases } from '../support/database/databases.ts'
+import { serverDatabases } from '../support/database/databases.ts'
 import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
 import { contentsCrashRounds } from '../support/images/contents-crash.ts'
 import { alpineFiles, imageOfFiles, repoUid, waitForContents } from '../support/images/readable-image.ts'
@@ -179,7 +179,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
     await contentsCrashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t), ...database }, 3)
   })
 
-for (const database of databases.filter(({ name }) => name === 'postgres'))
+for (const database of serverDatabases)
   test('two nodes share the images, each is read once, and those of before are read too', async (t) => {
     const nodes = await startNodes(t, database, 2, { contents: { pollMs: 20, sweepIntervalMs: 300 } })
     const [first] = nodes.all

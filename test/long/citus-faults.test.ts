@@ -22,12 +22,12 @@ import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 
 /**
- * Faults of a distributed database under load: a worker dies, stops responding, comes back and is replaced, and shards move. Which
+ * Faults of a distributed database under load: a worker dies, stops responding, comes back, is replaced and added, and shards move. Which
  * organizations fail, for how long, and that no acknowledged write is lost.
  */
 
-/** On each of the two workers. */
-const ORGANIZATIONS = 3
+/** Half of them on each of the two workers; each has an organization. */
+const SHARDS = 6
 const DEAD_MS = 10_000
 const FROZEN_MS = 25_000
 /** After a fault. */
@@ -36,6 +36,7 @@ const MOVE_MS_MAX = 240_000
 
 const settings = {
   ...clusterSettings,
+  'citus.shard_count': SHARDS,
   wal_level: 'logical',
   max_replication_slots: 40,
   max_wal_senders: 40,
@@ -77,6 +78,13 @@ describe('faults of a distributed database', { skip }, () => {
     )
     return row?.port
   }
+  const shardOf = async (root: string) => {
+    const [row] = await run<{ shard: string }>(
+      `select get_shard_id_for_distribution_column('groups', $1::text)::text as shard`,
+      [root],
+    )
+    return row?.shard ?? ''
+  }
   const onServer = async (port: number) => {
     const found = new Set<string>()
     for (const { uid } of organizations) if ((await portOf(uid)) === port) found.add(uid)
@@ -94,13 +102,12 @@ describe('faults of a distributed database', { skip }, () => {
     coordinator = await connectTo(url)
     berth = await startTestBerth({ name: 'citus', open: () => openPostgresDb(url, { onError() {} }) })
     const fixture = createApiFixture(berth)
-    const wanted = new Map(servers.slice(1).map(({ port }) => [port, ORGANIZATIONS]))
-    while ([...wanted.values()].some((n) => n > 0)) {
+    const found = new Set<string>()
+    while (found.size < SHARDS) {
       const organization = await fixture.organization()
-      const port = (await portOf(organization.uid)) ?? 0
-      const left = wanted.get(port) ?? 0
-      if (left === 0) continue
-      wanted.set(port, left - 1)
+      const shard = await shardOf(organization.uid)
+      if (found.has(shard)) continue
+      found.add(shard)
       organizations.push(organization)
     }
     fixture.grpc.close()
@@ -180,11 +187,12 @@ describe('faults of a distributed database', { skip }, () => {
       await sleep(ms)
       const ready = await fetch(`${berth.url}/readyz`)
       // A user with roles on both: the server of a frozen worker is not known before its statements time out.
-      const ofMember: { uid: string; read: number }[] = []
+      const ofMember: { uid: string; statuses: number[] }[] = []
       if (!isFrozen)
         for (const { uid } of organizations) {
           const read = await member.get(`iam/groups/${uid}`)
-          ofMember.push({ uid, read: read.status })
+          const write = await member.post(`iam/groups/${uid}`, { name: newName('g') })
+          ofMember.push({ uid, statuses: [read.status, write.status] })
         }
       // Lists of all organizations are complete or fail.
       const listed = isFrozen ? 503 : (await member.get('iam/groups')).status
@@ -193,7 +201,8 @@ describe('faults of a distributed database', { skip }, () => {
       else await worker.restart()
       const recoveredMs = await untilRecovered()
       t.diagnostic(`${report(name, attempts, affected)}; all succeed ${recoveredMs} ms after it is back`)
-      for (const { uid, read } of ofMember) assert.equal(read, affected.has(uid) ? 503 : 200, uid)
+      for (const { uid, statuses } of ofMember)
+        assert.deepEqual(statuses, Array(2).fill(affected.has(uid) ? 503 : 200), uid)
       assert.equal(listed, 503)
       assert.ok(attempts.some(({ organization, status }) => affected.has(organization) && status === 503))
       assert.deepEqual(failedOutside(attempts, affected), [])
@@ -271,17 +280,18 @@ describe('faults of a distributed database', { skip }, () => {
       await assertNothingLost()
     })
 
+  const startWorker = async () => {
+    const worker = await startPostgres(t, settings)
+    const client = await connectTo(worker.url)
+    await client.query('create extension citus')
+    await client.end()
+    return worker
+  }
+
   test('a worker is replaced under load', async (t) => {
     await untilRecovered()
     const [, , old] = servers as [OwnPostgres, OwnPostgres, OwnPostgres]
-    const next = await startPostgres(
-      { after: (work: () => unknown) => cleanups.push(work) } as Cleanup,
-      settings,
-    )
-    const client = new pg.Client({ connectionString: next.url })
-    await client.connect()
-    await client.query('create extension citus')
-    await client.end()
+    const next = await startWorker()
     const affected = await onServer(old.port)
     const start = load.attempts.length
     const startMs = performance.now()
@@ -294,6 +304,30 @@ describe('faults of a distributed database', { skip }, () => {
     await untilRecovered()
     t.diagnostic(report(`a worker was replaced in ${replacedMs} ms`, attempts, affected))
     assert.equal((await onServer(old.port)).size, 0)
+    assertUnavailable(attempts)
+    await assertNothingLost()
+  })
+
+  test('shards are rebalanced to a worker that is added under load', async (t) => {
+    await untilRecovered()
+    const added = await startWorker()
+    const start = load.attempts.length
+    const startMs = performance.now()
+    await run(`select citus_add_node('127.0.0.1', $1)`, [added.port])
+    const [job] = await run<{ id: string }>(`select citus_rebalance_start('by_shard_count') as id`)
+    await run('select citus_job_wait($1)', [job?.id])
+    const rebalancedMs = Math.round(performance.now() - startMs)
+    const attempts = load.attempts.slice(start)
+    const moved = await onServer(added.port)
+    await untilRecovered()
+    const name = `a worker was added and got ${moved.size} of ${SHARDS} shard groups in ${rebalancedMs} ms`
+    t.diagnostic(report(name, attempts, moved))
+    const [state] = await run<{ state: string }>(
+      'select state::text from pg_dist_background_job where job_id = $1',
+      [job?.id],
+    )
+    assert.equal(state?.state, 'finished')
+    assert.ok(moved.size > 0)
     assertUnavailable(attempts)
     await assertNothingLost()
   })

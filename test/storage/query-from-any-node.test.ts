@@ -238,6 +238,14 @@ describe('query from any node', { skip }, () => {
         assert.equal(others.length, workers.length)
         for (const other of others)
           assert.equal(other, '200 ok\ndistributed database: the coordinator does not respond\n')
+        const [worker] = workers
+        const { code, stderr } = await runBerth(t, ['serve'], settings(worker))
+        const [at, lost] = [worker, coordinator].map((url = '') => new URL(url).host)
+        assert.equal(
+          stderr,
+          `berth: the database at ${at} cannot connect to the server ${lost} of the distributed database: check that this server runs and accepts connections (BERTH_DATABASE_URL)\n`,
+        )
+        assert.equal(code, 3)
       } finally {
         await setAccess(true)
       }

@@ -8,7 +8,7 @@ import type { Code } from '@berth/server/api/errors.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { openSqliteDb, type Sizes } from '@berth/server/storage/db.ts'
 import { resourceTables } from '@berth/server/storage/schema/tables.ts'
-import { databases, type TestDatabase } from '../database/databases.ts'
+import { databases, serverDatabases, type TestDatabase } from '../database/databases.ts'
 import { type S3Server, startS3, withoutS3 } from '../registry/s3.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from '../server/test-berth.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
@@ -100,13 +100,14 @@ export function onEveryDatabase(
     ...options
   }: TestBerthOptions & {
     readonly sizes?: Sizes
-    /** Where only one of them can tell. */
-    readonly only?: TestDatabase['name']
+    /** Where only one of them can tell, or those with servers. */
+    readonly only?: TestDatabase['name'] | 'servers'
     /** Once more with the bytes of images in a bucket, where there is an S3 server. */
     readonly stores?: boolean
   } = {},
 ): void {
-  const all = databases.filter(({ name }) => only === undefined || name === only)
+  const all =
+    only === 'servers' ? serverDatabases : databases.filter(({ name }) => only === undefined || name === only)
   const rounds = all.map((database) => ({ database, inBucket: false }))
   if (stores === true) rounds.push(...rounds.slice(0, 1).map((round) => ({ ...round, inBucket: true })))
   for (const { database, inBucket } of rounds) {

@@ -47,6 +47,7 @@ function isBusy({ status, body }: RestReply): boolean {
   return (
     status === 503 &&
     (reason === 'DATABASE_BUSY' ||
+      reason === 'LOCK_TIMEOUT' ||
       (reason === 'UNAVAILABLE' && /the database (does not respond|took too long)/.test(body.message)))
   )
 }

@@ -3,7 +3,8 @@
 /** Whether a test file runs its suites on the databases that are selected. */
 export function runsOnCitus(file: string, text: string): boolean {
   return (
-    file.startsWith('test/') && /\b(databases|engineDatabases|onEvery[A-Z]\w*|selectedCluster)\b/.test(text)
+    file.startsWith('test/') &&
+    /\b(databases|engineDatabases|serverDatabases|onEvery[A-Z]\w*|selectedCluster)\b/.test(text)
   )
 }
 
@@ -13,6 +14,7 @@ export function runsOnCitus(file: string, text: string): boolean {
  */
 export const citusSelection: readonly string[] = [
   'test/api/explain-exchange.test.ts',
+  'test/api/findings.test.ts',
   'test/api/group-access.test.ts',
   'test/api/group-paths.test.ts',
   'test/api/idempotency.test.ts',
@@ -23,6 +25,9 @@ export const citusSelection: readonly string[] = [
   'test/api/roles.test.ts',
   'test/api/suspended-organizations.test.ts',
   'test/api/user-lookup.test.ts',
+  'test/api/waiting-changes.test.ts',
+  'test/oci/immutable-tags.test.ts',
+  'test/storage/lost-server.test.ts',
   'test/storage/query-from-any-node.test.ts',
   'test/storage/shards.test.ts',
   'test/storage/table-placement.test.ts',
@@ -35,7 +40,10 @@ export const citusDifferences = {
     'a request that copies 200 manifests commits each of them on two servers: on a busy machine it reaches handlerTimeoutMs',
 } as const
 
+/** Whether this is a run on a distributed database. */
+export const isOnCitus = process.env['BERTH_TEST_DATABASES'] === 'citus'
+
 /** Why a test is skipped in a run on a distributed database; false in others. */
 export function differsOnCitus(difference: keyof typeof citusDifferences): string | false {
-  return process.env['BERTH_TEST_DATABASES'] === 'citus' && citusDifferences[difference]
+  return isOnCitus && citusDifferences[difference]
 }

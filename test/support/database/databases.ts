@@ -73,6 +73,9 @@ export const databases = known.filter(({ name }) => isSelected(name, ['sqlite'])
 /** For suites about what engines do differently: SQL, transactions, migrations. SQLite and PGlite, or all with `npm test -- --all`. */
 export const engineDatabases = known.filter(({ name }) => isSelected(name, ['sqlite', 'pglite']))
 
+/** For suites about nodes that share a database, and about changes that wait for each other: those with connections and servers. */
+export const serverDatabases = databases.filter(({ name }) => name === 'postgres' || name === 'citus')
+
 /** For programs that talk to a server: they cannot see in which database it stores data, and they start slowly. */
 export const anyDatabase: readonly TestDatabase[] = databases.slice(0, 1)
 
@@ -117,6 +120,19 @@ async function shareFile(): Promise<SharedDatabase> {
     open: async () => openSqliteDb(join(directory, 'berth.db')),
     close: async () => rmSync(directory, { recursive: true, force: true }),
   }
+}
+
+/** The address of an open database of a server. */
+export function addressOf({ source }: Pick<Db, 'source'>): string {
+  if (source === undefined || !('url' in source)) throw new Error('the database is not on a server')
+  return source.url
+}
+
+/** Its address on the server that changes its schema: the coordinator of a distributed database, whichever server the node uses. */
+export function schemaAddressOf(db: Pick<Db, 'source'>): string {
+  const address = addressOf(db)
+  const [coordinator] = selectedCluster === undefined ? [] : (clusterUrls ?? '').split(',')
+  return coordinator === undefined ? address : urlOf(coordinator, new URL(address).pathname.slice(1))
 }
 
 /** A database of its own on the server, dropped when it is closed. */

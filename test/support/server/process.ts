@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runInThread } from '../cli/command-threads.ts'
+import { isOnCitus } from '../database/citus-suites.ts'
 
 /** The program itself: servers in processes, short commands in threads. */
 
@@ -48,7 +49,8 @@ export interface Running {
   readonly finished: Promise<Finished>
 }
 
-const TIMEOUT_MS = 60_000
+/** On a distributed database, each of the thousand changes that some commands send takes several times as long. */
+const TIMEOUT_MS = isOnCitus ? 240_000 : 60_000
 
 export interface RunOptions {
   /** Starts a process for a command that could run in a thread. */

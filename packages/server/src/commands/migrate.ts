@@ -11,7 +11,10 @@ export const migrateCommand: CommandBody = {
     },
     jsonOption,
   ],
-  examples: ['BERTH_DATABASE_URL=postgres://berth@localhost/berth berth migrate'],
+  examples: [
+    'BERTH_DATABASE_URL=postgres://berth@localhost/berth berth migrate',
+    'BERTH_DATABASE_URL=postgres://berth@coordinator/berth berth migrate --query-from-any-node',
+  ],
   run: ({ output, flag }) =>
     withInstallation(readConfigOrExit(), async ({ migrations, store: { db } }) => {
       if (flag('queryFromAnyNode')) await enableQueryFromAnyNode(db)

@@ -1,4 +1,5 @@
 import { parseDatabaseAddress } from '../storage/engines/postgres/address.ts'
+import { isWorkerLost } from '../storage/engines/postgres/errors.ts'
 
 /** Failures to use PostgreSQL in words for the operator, which name the setting. */
 
@@ -59,6 +60,10 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return wrong(`the certificate of PostgreSQL cannot be verified: ${message}`)
   }
+  if (isWorkerLost(error))
+    return unreachable(
+      `the database at ${servers} cannot connect to ${lostServer(message)} of the distributed database: check that this server runs and accepts connections`,
+    )
   if (code === 'ENOENT' && syscall === 'connect')
     return unreachable(`the database has no socket in ${servers}`)
   if (/does not support SSL/.test(message))
@@ -66,6 +71,12 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
   if (/client password must be/.test(message))
     return wrong(`PostgreSQL requires the password of ${user || 'the user'}; the address has none`)
   return undefined
+}
+
+/** The server that a message of Citus names. The rest of it is the message of the driver, of several lines. */
+function lostServer(message: string): string {
+  const [, address] = /^connection to the remote node (?:[^@\s]*@)?(\S+) failed/.exec(message) ?? []
+  return address === undefined ? 'another server' : `the server ${address}`
 }
 
 /** What a database URL names; it may have several hosts or a socket, which `URL` cannot parse. */

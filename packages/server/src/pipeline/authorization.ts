@@ -83,8 +83,15 @@ export function authorizeScope(
 
 /** Authorizes a caller for the scopes where it holds every one of `needed`; for none of them if nothing is needed. */
 export function authorizeVisible(caller: Caller, grants: Grants, needed: CapabilitySet): Authorization {
-  const scopes = needed === noCapabilities ? [] : grants.scopesHolding(needed)
-  return { caller, grants, authorized: undefined, visible: { scopes } as unknown as VisibleScopes }
+  let found: readonly string[] | undefined
+  const visible = {
+    // Read when it is used: a method that names one group, such as CreateGroup, does not need the roles in all others.
+    get scopes() {
+      found ??= needed === noCapabilities ? [] : grants.scopesHolding(needed)
+      return found
+    },
+  }
+  return { caller, grants, authorized: undefined, visible: visible as unknown as VisibleScopes }
 }
 
 /**

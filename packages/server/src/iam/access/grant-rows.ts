@@ -140,12 +140,18 @@ async function readByServer(
   return rows
 }
 
-/** Organizations on lost servers, with the error: reading them again would fail each statement that names them. */
-const lost = createGrowingCache<{ readonly error: unknown }>(10_000, limits.databaseLostServerMs)
+interface LostOrganization {
+  readonly error: unknown
+  readonly untilMs: number
+}
+
+/** Organizations on lost servers: until `untilMs`, reading them again would fail each statement that names them. */
+const lost = createGrowingCache<LostOrganization>(10_000)
 
 /**
- * Reads the roles in organizations. If a server is lost, reads those on the others, and returns the rest as not readable. In a transaction,
- * which ends with its first failed statement, this is known from the reads before it.
+ * Reads the roles in organizations. If a server is lost, reads those on the others, and returns the rest as not readable. A transaction ends
+ * with its first failed statement, so there this is known from the last read outside of one: at least that of the request itself, however
+ * long its transaction has waited.
  */
 async function readReachable(
   { db }: GrantsStore,
@@ -156,28 +162,44 @@ async function readReachable(
   const unread = new Map<string, unknown>()
   for (const organization of organizations) {
     const known = lost.get(organization)
-    if (known !== undefined) unread.set(organization, known.error)
+    if (known !== undefined && (tx !== undefined || performance.now() < known.untilMs))
+      unread.set(organization, known.error)
   }
   const reachable = organizations.filter((organization) => !unread.has(organization))
   const readServers = async () => {
     const servers = await db.rules.groupByServer(db, reachable)
     const found = await Promise.allSettled(servers.map(read))
     return found.flatMap((one, at) => {
-      if (one.status === 'fulfilled') return one.value
+      const organizations = servers[at] ?? []
+      if (one.status === 'fulfilled') {
+        forget(organizations)
+        return one.value
+      }
       if (!db.rules.isServerLost(one.reason)) throw one.reason
-      for (const organization of servers[at] ?? []) {
-        lost.set(organization, { error: one.reason })
+      const untilMs = performance.now() + limits.databaseLostServerMs
+      for (const organization of organizations) {
+        lost.set(organization, { error: one.reason, untilMs })
         unread.set(organization, one.reason)
       }
       return []
     })
   }
-  const readAll = async () => (reachable.length === 0 ? [] : await read(reachable))
+  const readAll = async () => {
+    if (reachable.length === 0) return []
+    const found = await read(reachable)
+    forget(reachable)
+    return found
+  }
   const rows = await readAll().catch((error) => {
     if (tx !== undefined || !db.rules.isServerLost(error)) throw error
     return readServers()
   })
   return [...rows, ...[...unread].map(([scope, error]) => ({ scope, unread: error }))]
+}
+
+/** Organizations whose server responds. */
+function forget(organizations: readonly string[]): void {
+  for (const organization of organizations) lost.delete(organization)
 }
 
 interface GroupCount {

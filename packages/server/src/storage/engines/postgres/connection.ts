@@ -88,6 +88,8 @@ export class ServerConnection extends pg.Client implements MonitoredConnection {
   waitingSinceMs: number | undefined
   /** No pooler is between this node and the server: sessions are ours, and named statements stay. */
   isDirect = false
+  /** The server has the extension Citus. */
+  isDistributed = false
   /** The server shows the session to others under its trace id. */
   isTraceable = false
   isBroken = false
@@ -387,6 +389,7 @@ interface SessionRow {
   readonly pid: number
   readonly standby: boolean
   readonly read_only: boolean
+  readonly distributed: boolean
   readonly traceable: boolean
 }
 
@@ -398,6 +401,7 @@ async function prepareSession(connection: ServerConnection, attributes: SessionA
   const { rows } = await connection.query<SessionRow>({
     text: `select pg_backend_pid() as pid, pg_is_in_recovery() as standby,
         current_setting('transaction_read_only')::boolean as read_only,
+        current_setting('citus.propagate_set_commands', true) is not null as distributed,
         exists (select from pg_stat_activity where pid = pg_backend_pid() and application_name like $1) as traceable`,
     values: [`%${connection.traceId}%`],
     query_timeout: limits.databaseConnectMs,
@@ -410,6 +414,7 @@ async function prepareSession(connection: ServerConnection, attributes: SessionA
       : attributes === 'primary' && session.standby
   if (isUnsuitable) throw new ReadOnlyServer(`${connection.server.name} is not ${attributes}`)
   connection.isDirect = session.pid === connection.processID
+  connection.isDistributed = session.distributed
   connection.isTraceable = session.traceable
   if (connection.isDirect) {
     const text = sessionBoundsSql(requestBounds)
@@ -429,9 +434,19 @@ async function prepareSession(connection: ServerConnection, attributes: SessionA
 }
 
 /** `begin` with the bounds of its statements, in one message. */
-export function beginStatement({ isDirect }: ServerConnection, bounds: StatementBounds): string {
-  if (!isDirect) return `begin; ${transactionBoundsSql(bounds)}`
-  return bounds === requestBounds ? 'begin' : `begin; ${transactionBoundsSql(bounds)}`
+export function beginStatement(
+  { isDirect, isDistributed }: ServerConnection,
+  bounds: StatementBounds,
+): string {
+  const statements = ['begin']
+  if (!isDirect || bounds !== requestBounds) statements.push(transactionBoundsSql(bounds))
+  // The other servers take no settings of a session. Their sessions may be idle for longer than this one, so they get no other bounds.
+  if (isDistributed)
+    statements.push(
+      "set local citus.propagate_set_commands = 'local'",
+      `set local lock_timeout = ${bounds.lockMs}`,
+    )
+  return statements.join('; ')
 }
 
 /** Bounds of this transaction alone. */
