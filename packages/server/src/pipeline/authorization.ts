@@ -83,15 +83,28 @@ export function authorizeScope(
 
 /** Authorizes a caller for the scopes where it holds every one of `needed`; for none of them if nothing is needed. */
 export function authorizeVisible(caller: Caller, grants: Grants, needed: CapabilitySet): Authorization {
-  let found: readonly string[] | undefined
-  const visible = {
-    // Read when it is used: a method that names one group, such as CreateGroup, does not need the roles in all others.
-    get scopes() {
-      found ??= needed === noCapabilities ? [] : grants.scopesHolding(needed)
-      return found
-    },
+  const visible = new ScopesHolding(grants, needed) as unknown as VisibleScopes
+  return { caller, grants, authorized: undefined, visible }
+}
+
+/**
+ * Finds the scopes when they are used: a method that names one group, such as CreateGroup, does not need the roles in all others. A class,
+ * because an accessor in an object literal gives every object a hidden class of its own.
+ */
+class ScopesHolding {
+  readonly #grants: Grants
+  readonly #needed: CapabilitySet
+  #found: readonly string[] | undefined
+
+  constructor(grants: Grants, needed: CapabilitySet) {
+    this.#grants = grants
+    this.#needed = needed
   }
-  return { caller, grants, authorized: undefined, visible: visible as unknown as VisibleScopes }
+
+  get scopes(): readonly string[] {
+    this.#found ??= this.#needed === noCapabilities ? [] : this.#grants.scopesHolding(this.#needed)
+    return this.#found
+  }
 }
 
 /**
