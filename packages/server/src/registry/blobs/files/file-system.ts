@@ -48,7 +48,7 @@ export function fileBlobs(directory: string): BlobStore {
       const file = await openUpload(fileOf(upload), upload)
       try {
         // The size of the file is the progress of the upload.
-        await file.truncate(upload.size)
+        if (upload.size > 0) await file.truncate(upload.size)
         return { ...upload, size: await writeChunks(file, upload.size, bytes) }
       } catch (error) {
         // On a full disk, release the space of the failed append.
@@ -76,11 +76,10 @@ export function fileBlobs(directory: string): BlobStore {
         await file.truncate(upload.size)
         // The target is not yet visible. With the rename first, a journaling file system waits for the disk once only.
         await rename(fileOf(upload), target)
-        await file.datasync()
+        await Promise.all([file.datasync(), syncDirectory(dirname(target))])
       } finally {
         await file.close()
       }
-      await syncDirectory(dirname(target))
     },
 
     revertCommit: (upload, location) => rename(blobAt(location), fileOf(upload)),
@@ -137,7 +136,9 @@ export function fileBlobs(directory: string): BlobStore {
 }
 
 async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise<FileHandle> {
-  const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(throwMissing)
+  // Truncates what a writer that lost an empty upload has written.
+  if (size === 0) return open(path, 'w', 0o600).catch(throwMissing)
+  const file = await open(path, 'r+').catch(throwMissing)
   try {
     const { size: found } = await file.stat()
     if (found < size) throw new MissingBytes(`${path} has ${found} of ${size} bytes`, found)
