@@ -282,11 +282,9 @@ function readBody(request: Http1Request, bytesMax: number): Promise<Uint8Array> 
   const reading = readWholeBody(req, { bytesMax, contentLength: announced, buffered })
   request.res.on('close', () => {
     buffered.release()
-    reading.fail(clientDisconnected())
+    reading.fail(clientDisconnected)
   })
-  req.on('error', () =>
-    reading.fail(slow.timedOut.has(req.socket) ? requestTimedOut() : clientDisconnected()),
-  )
+  req.on('error', () => reading.fail(slow.timedOut.has(req.socket) ? requestTimedOut : clientDisconnected))
   const body = reading.body.catch((failure: unknown) => {
     request.refused = true
     throw failure

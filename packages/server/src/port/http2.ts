@@ -331,12 +331,12 @@ function readBody(
   sendContinue(stream, headers)
   const buffered = countBodyBytes(context.bodyBudget.open(stream.session ?? stream, address), record)
   const reading = readWholeBody(stream, { bytesMax, contentLength, buffered })
-  const timer = setTimeout(() => reading.fail(requestTimedOut()), context.limits.requestTimeoutMs)
+  const timer = setTimeout(() => reading.fail(requestTimedOut), context.limits.requestTimeoutMs)
   stream.on('end', () => clearTimeout(timer))
   stream.on('close', () => {
     clearTimeout(timer)
     buffered.release()
-    reading.fail(clientDisconnected())
+    reading.fail(clientDisconnected)
   })
   return reading.body
 }

@@ -7,8 +7,8 @@ import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-e
 /** A body that is being received as a whole. */
 interface PendingBody {
   readonly body: Promise<Uint8Array>
-  /** Ends it with an error, unless it has arrived. */
-  fail(error: unknown): void
+  /** Ends it with an error, unless it has arrived. Most bodies have, when their connection closes: an error that nobody gets is not made. */
+  fail(errorOf: () => unknown): void
 }
 
 interface WholeBodyBounds {
@@ -29,12 +29,12 @@ export function readWholeBody(
   const received = new ByteCollector(announced)
   const { promise: body, resolve, reject } = Promise.withResolvers<Uint8Array>()
   let settled = false
-  const fail = (error: unknown) => {
+  const fail = (errorOf: () => unknown) => {
     if (settled) return
     settled = true
     received.take()
     buffered.release()
-    reject(error)
+    reject(errorOf())
   }
   source.on('data', (chunk: Uint8Array) => {
     if (settled) return
@@ -43,17 +43,17 @@ export function readWholeBody(
       buffered.grow(chunk.length)
       received.push(chunk)
     } catch (error) {
-      fail(error)
+      fail(() => error)
     }
   })
   source.on('end', () => {
-    if (isCutOff(source)) fail(clientDisconnected())
+    if (isCutOff(source)) fail(clientDisconnected)
     if (settled) return
     settled = true
     resolve(received.take())
   })
   // The client disconnected before this call: its events were emitted already.
-  if (source.destroyed && !source.readableEnded) fail(clientDisconnected())
+  if (source.destroyed && !source.readableEnded) fail(clientDisconnected)
   return { body, fail }
 }
 
