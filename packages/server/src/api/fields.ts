@@ -34,7 +34,9 @@ export function checkLine(line: string, field: string): FieldViolation | undefin
 }
 
 function checkLength(text: string, field: string): FieldViolation | undefined {
-  if ([...text].length <= limits.descriptionCharsMax) return undefined
+  const max = limits.descriptionCharsMax
+  // Characters are at most as many as units of text, which need not be counted.
+  if (text.length <= max || [...text].length <= max) return undefined
   return { field, description: `must have at most ${limits.descriptionCharsMax} characters` }
 }
 
