@@ -116,8 +116,8 @@ export async function replaceContents(
   { documents, statements, reports }: StoredDocuments,
 ): Promise<void> {
   const ids = await lockPackages(db, tx, packages)
-  const isFirst = Number(read_ms) === 0
-  for (const table of isFirst ? [] : contentsTables)
+  const isStored = Number(read_ms) > 0
+  for (const table of isStored ? contentsTables : [])
     await tx.deleteFrom(table).where('root', '=', root).where('contents', '=', id).execute()
   await insertRows(
     db,
