@@ -228,7 +228,7 @@ onEveryDatabase(
         const { uid } = await add()
         await waitForFeed(api, uid, ({ state }) => state === 'STATE_RUNNING')
         for (let looks = 0; (await countAdvisories(api, group)) === 0; looks++) {
-          assert.ok(looks < 1000)
+          assert.ok(looks < 10_000)
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
         if (end === 'remove') assert.equal((await api.delete(`${FEEDS}/${uid}`)).status, 200)
