@@ -103,10 +103,10 @@ test('an image that takes too long is a failure that names the limit', async (t)
   )
 })
 
-for (const [what, stored] of [
-  ['a blob in a file is read without the server', (blob: Buffer) => blob],
-  ['a file that is missing is read through the server', undefined],
-  ['a file that ends early is continued through the server', (blob: Buffer) => blob.subarray(0, -1)],
+for (const [what, stored, isRequested] of [
+  ['a blob in a file is read without the server', (blob: Buffer) => blob, false],
+  ['a file that is missing is read through the server', undefined, true],
+  ['a file that ends early is continued through the server', (blob: Buffer) => blob.subarray(0, -1), true],
 ] as const)
   test(what, async (t) => {
     const reader = createImageReader()
@@ -126,8 +126,7 @@ for (const [what, stored] of [
       never,
     )
     assert.equal(reading.kind === 'image' && reading.contents.packages.length, 1)
-    const isWhole = stored?.(Buffer.alloc(2)).length === 2
-    assert.equal(requested.length > 0, !isWhole)
+    assert.equal(requested.length > 0, isRequested)
   })
 
 async function* recordRead<T>(items: AsyncIterable<T>, onRead: () => void): AsyncGenerator<T> {

@@ -7,7 +7,7 @@ import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-e
 /** A body that is being received as a whole. */
 interface PendingBody {
   readonly body: Promise<Uint8Array>
-  /** Ends it with an error, unless it has arrived. Most bodies have, when their connection closes: an error that nobody gets is not made. */
+  /** Ends it with an error, unless it has arrived. The error is made only then, because most bodies have arrived when their reply is sent. */
   fail(errorOf: () => unknown): void
 }
 
@@ -107,6 +107,7 @@ export async function* readBodyStream(
       if (source.readableEnded) return
       if (source.destroyed) {
         source.off('data', onData)
+        // What arrived before the client disconnected.
         for (let rest = source.read(); rest !== null; rest = source.read()) yield rest
         throw clientDisconnected()
       }
