@@ -87,7 +87,12 @@ export async function openAccessLog(
     })
     out.once('error', reject)
   })
-  out.on('error', (err: Error) => warn({ err }))
+  let isBroken = false
+  out.on('error', (err: NodeJS.ErrnoException) => {
+    // pino writes nothing any more, and reports no end.
+    if (err.code === 'EPIPE') isBroken = true
+    warn({ err })
+  })
   out.on('drop', () => {
     dropped += 1
     warn({})
@@ -98,9 +103,12 @@ export async function openAccessLog(
       if (typeof target === 'string') out.reopen()
     },
     async close() {
+      if (isBroken) return
       const { promise: ended, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, limits.accessLogFlushMs)
-      out.flush(() => resolve())
+      // Not `flush`, which does not wait for what is being written.
+      out.once('close', resolve).once('error', resolve)
+      out.end()
       await ended
       clearTimeout(timer)
       out.destroy()
