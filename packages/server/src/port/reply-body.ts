@@ -39,8 +39,8 @@ const WHOLE_PIECE_BYTES = 64 * 1024
 export function sendWhole(
   out: Writable,
   body: Exclude<HttpReply['body'], BodyStream>,
-  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
-  abort: () => void,
+  context: UnreadContext,
+  cut: () => void,
 ): void {
   if (body !== undefined && body.length > WHOLE_PIECE_BYTES) {
     // In pieces, so that progress shows in what is left.
@@ -51,12 +51,20 @@ export function sendWhole(
   } else {
     out.end(body)
   }
+  if (out.writableLength > 0) afterIteration(() => watchUnread(out, context, cut))
+}
+
+function watchUnread(
+  out: Writable,
+  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
+  cut: () => void,
+): void {
   let left = out.writableLength
   // The system has all of it: there is nothing to wait for or to count.
-  if (left === 0) return
-  const removeFromUnread = unreadReplies.add(left, abort)
+  if (left === 0 || out.destroyed) return
+  const removeFromUnread = unreadReplies.add(left, cut)
   const timer = setInterval(() => {
-    if (out.writableLength >= left) abort()
+    if (out.writableLength >= left) cut()
     left = out.writableLength
   }, stalledReplyMs)
   const done = () => {
@@ -65,6 +73,18 @@ export function sendWhole(
   }
   out.on('finish', done)
   out.on('close', done)
+}
+
+let afterwards: (() => void)[] = []
+
+/** Runs work when this iteration of the event loop has ended: node:http2 writes the replies of a connection only then. */
+function afterIteration(work: () => void): void {
+  if (afterwards.push(work) > 1) return
+  setImmediate(() => {
+    const all = afterwards
+    afterwards = []
+    for (const one of all) one()
+  })
 }
 
 /** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
