@@ -1,5 +1,6 @@
 import type { Compilable, CompiledQuery } from 'kysely'
 import type { Db, Reader, Tx } from './db.ts'
+import { executeIn } from './transactions.ts'
 
 /**
  * Frequent queries are built and compiled once, with placeholders for the parameters. Each call only replaces the values, which costs little
@@ -34,7 +35,7 @@ export function prepared<P extends object, R>(build: Build<P, R>): (tx: Tx, para
   const compile = compileOnce(build)
   return async (tx, parameters) => {
     const { query, values } = compile(tx, parameters)
-    const result = await tx.executeQuery<R>({ ...query, parameters: values })
+    const result = await executeIn<R>(tx, { ...query, parameters: values })
     return result.rows
   }
 }
