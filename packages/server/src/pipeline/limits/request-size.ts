@@ -2,7 +2,8 @@ import { iam } from '@berth/contract/gen/annotations/auth_pb.js'
 import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { type DescMethod, getOption } from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import type { DescMethod } from '@bufbuild/protobuf'
 import { limits } from '../../config/limits.ts'
 
 /** Methods that take documents; all others take a few fields. */
