@@ -1,20 +1,27 @@
 import type { Plugin } from 'rolldown'
+import { PROGRAM } from './paths.ts'
 
-/** Decides which modules of the server become one file of the bundle. */
+/** Decides which modules become one file of the bundle. */
 export interface StartGroups {
   readonly plugin: Plugin
   /** Returns the name of the file of a module; null leaves it to the bundler. */
   readonly fileOf: (module: string) => string | null
 }
 
-const SERVER = '/server/src/commands/serving/serve-node.js'
-/** Modules of the running server, which imports libraries when it needs them. */
-const isServing = (module: string) => /\/server\/src\/(?!commands\/)/.test(module)
+/** What most time of a start loads: a module, and the modules that import others only after it is loaded. */
+const roots = [
+  { file: 'command', root: '/cli/src/main.js', isAfter: (module: string) => !module.endsWith(`/${PROGRAM}`) },
+  {
+    file: 'server',
+    root: '/server/src/commands/serving/serve-node.js',
+    isAfter: (module: string) => /\/server\/src\/(?!commands\/)/.test(module),
+  },
+]
 
 /**
- * Joins the modules of the server that the same commands, threads and processes start with (ADR 101). Left to the bundler, each import() of
- * a library that the running server rarely needs would split what it starts with, into more than a hundred files. `started` has the modules
- * that threads and processes start with, after all modules are parsed. `root` is the directory of the package.
+ * Joins the modules that the same commands, threads and processes start with (ADR 101). Left to the bundler, each import() of a library that
+ * the running server rarely needs, and each command, would split what a start loads, into more than a hundred files. `started` has the
+ * modules that threads and processes start with, after all modules are parsed. `root` is the directory of the package.
  */
 export function groupByStart(root: string, started: ReadonlyMap<string, string>): StartGroups {
   const files = new Map<string, string>()
@@ -32,19 +39,22 @@ export function groupByStart(root: string, started: ReadonlyMap<string, string>)
         return loaded
       }
       const modules = [...this.getModuleIds()]
-      const server = modules.find((id) => id.endsWith(SERVER))
-      if (server === undefined) return
-      const starts = modules
-        .filter((id) => this.getModuleInfo(id)?.dynamicImporters.some((importer) => !isServing(importer)))
-        .concat(...started.values())
-        .sort((a, b) => (stableName(a) < stableName(b) ? -1 : 1))
-        .map(loadedBy)
-      const keyOf = (id: string) => starts.map((loaded) => (loaded.has(id) ? '1' : '0')).join('')
-      const serverKey = keyOf(server)
-      const keys = [...new Set([...loadedBy(server)].map(keyOf))].sort()
-      for (const id of loadedBy(server)) {
-        const key = keyOf(id)
-        files.set(id, key === serverKey ? 'server' : `server-${keys.indexOf(key)}`)
+      for (const { file, root: end, isAfter } of roots) {
+        const starting = modules.find((id) => id.endsWith(end))
+        if (starting === undefined) throw new Error(`the package has no module ${end}`)
+        const starts = modules
+          .filter((id) => this.getModuleInfo(id)?.dynamicImporters.some((importer) => !isAfter(importer)))
+          .concat(...started.values())
+          .sort((a, b) => (stableName(a) < stableName(b) ? -1 : 1))
+          .map(loadedBy)
+        const keyOf = (id: string) => starts.map((loaded) => (loaded.has(id) ? '1' : '0')).join('')
+        const ownKey = keyOf(starting)
+        const own = [...loadedBy(starting)].filter((id) => !files.has(id))
+        const keys = [...new Set(own.map(keyOf))].sort()
+        for (const id of own) {
+          const key = keyOf(id)
+          files.set(id, key === ownKey ? file : `${file}-${keys.indexOf(key)}`)
+        }
       }
     },
   }
