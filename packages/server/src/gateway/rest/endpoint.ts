@@ -1,12 +1,6 @@
 import { iam } from '@berth/contract/gen/annotations/auth_pb.js'
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  getOption,
-  type Message,
-} from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
 import { returnsEtag, standardMethod } from '../../api/standard-methods.ts'
 import { createListWriter, type ListWriter } from '../json/list-writer.ts'
 import {
