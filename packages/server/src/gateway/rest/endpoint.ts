@@ -61,7 +61,7 @@ const emptyBody: BodyRead = { value: undefined, json: undefined }
 
 /**
  * `scopePath`: where the request has its scope, as names of fields. Throws an Error when the route does not fit its request type: a
- * mistake in a schema, found at start.
+ * mistake in a schema, found by a test of all routes.
  */
 export function compileEndpoint(
   route: Route,
