@@ -29,11 +29,6 @@ export function createServer(deps: ServerDependencies): BerthServer {
 
   /** The first match serves a request. */
   const handlerOf = (path: string, request: HttpRequest): HttpHandler => {
-    // Most requests, and only methods of the API have such paths.
-    if (path.startsWith('/iam/') || path.startsWith('/registry/')) return rest
-    // /v2/ of the distribution protocol, and /token.
-    const registryHandler = registry(path)
-    if (registryHandler !== undefined) return registryHandler
     // Health, metrics, OpenID Connect discovery and keys.
     const document = documents.get(path)
     if (document !== undefined) return document
@@ -41,6 +36,9 @@ export function createServer(deps: ServerDependencies): BerthServer {
     if (isReferencePath(path)) return reference
     // Pages for users, and OAuth endpoints for clients.
     if (isSignInRequest(path, request)) return signIn
+    // /v2/ of the distribution protocol, and /token.
+    const registryHandler = registry(path)
+    if (registryHandler !== undefined) return registryHandler
     if (path === AUDIT_EXPORT_PATH) return auditExport
     if (path.startsWith(PUBLISHED_FEEDS_PATH)) return feeds
     if (path.startsWith(OSV_PATH)) return osv

@@ -16,8 +16,6 @@ export interface VerifiedToken {
   readonly keyId: string
 }
 
-type CachedToken = Omit<VerifiedToken, 'audiences'>
-
 /** Rejects with code 16 for a missing, malformed, expired or foreign token, and for one for another audience (RFC 7519 section 4.1.3). */
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>
 
@@ -36,15 +34,11 @@ export function createAuthenticator(
   audiences: readonly string[],
 ): Authenticate {
   // Keyed by the whole header value (R9): no two tokens share an entry.
-  const verified = new LRUCache<string, CachedToken>({
+  const verified = new LRUCache<string, Omit<VerifiedToken, 'audiences'>>({
     max: limits.verifiedTokensCachedMax,
     maxSize: limits.verifiedTokensCharsMax,
     sizeCalculation: (_, authorization) => authorization.length,
   })
-
-  // Most requests come with the token of the last one. Finding an entry hashes the whole header, which is new text in every request.
-  let last: { readonly authorization: string; readonly token: CachedToken } | undefined
-  const isValid = ({ expiresAtMs, keyId }: CachedToken) => expiresAtMs > clock() && isKeyPublished(keyId)
 
   const check = async (authorization: string): Promise<Caller> => {
     const token = bearerToken(authorization)
@@ -64,10 +58,9 @@ export function createAuthenticator(
     if (authorization === undefined || authorization === '') {
       throw unauthenticated('this call needs a token; send it as Authorization: Bearer <token>')
     }
-    const token = last?.authorization === authorization ? last.token : verified.get(authorization)
-    if (token === undefined || !isValid(token)) return check(authorization)
-    last = { authorization, token }
-    return token.caller
+    const known = verified.get(authorization)
+    if (known !== undefined && known.expiresAtMs > clock() && isKeyPublished(known.keyId)) return known.caller
+    return check(authorization)
   }
 }
 

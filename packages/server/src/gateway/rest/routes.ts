@@ -129,26 +129,6 @@ function find(root: Node, httpMethod: string, segments: string[]): RouteMatch {
     if (node === undefined) break
     nodes.push(node)
   }
-  const exact = node?.exact?.routes.get(httpMethod)
-  if (exact !== undefined) return { kind: 'route', route: exact, values: [] }
-  for (let depth = nodes.length - 1; depth >= 0; depth--) {
-    for (const { template, routes } of nodes[depth]!.wildcards) {
-      const route = routes.get(httpMethod)
-      if (route === undefined) continue
-      // What the tree has matched is not compared again: under an alias it is not the template's own text.
-      const values = matchPath(template, segments, depth)
-      if (values !== undefined) return { kind: 'route', route, values }
-    }
-  }
-  return otherMethods(nodes, node?.exact, segments)
-}
-
-/** The methods of a path for a request that has none of them. */
-function otherMethods(
-  nodes: readonly Node[],
-  exact: Candidate | undefined,
-  segments: readonly string[],
-): RouteMatch {
   const allow = new Set<string>()
   let other: Route | undefined
   const recordMethods = ({ routes }: Candidate, values: readonly string[]) => {
@@ -158,11 +138,19 @@ function otherMethods(
       other ??= route
     }
   }
-  if (exact !== undefined) recordMethods(exact, [])
+  if (node?.exact !== undefined) {
+    const route = node.exact.routes.get(httpMethod)
+    if (route !== undefined) return { kind: 'route', route, values: [] }
+    recordMethods(node.exact, [])
+  }
   for (let depth = nodes.length - 1; depth >= 0; depth--) {
     for (const candidate of nodes[depth]!.wildcards) {
+      // What the tree has matched is not compared again: under an alias it is not the template's own text.
       const values = matchPath(candidate.template, segments, depth)
-      if (values !== undefined) recordMethods(candidate, values)
+      if (values === undefined) continue
+      const route = candidate.routes.get(httpMethod)
+      if (route !== undefined) return { kind: 'route', route, values }
+      recordMethods(candidate, values)
     }
   }
   if (other === undefined) return { kind: 'unknown-path' }
