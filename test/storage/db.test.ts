@@ -77,7 +77,8 @@ onEveryEngine('the database', (opened) => {
     })
     await assert.rejects(failing, /no/)
     await inTransaction(db, async (tx) => {
-      for (const old of ended) await assert.rejects(async () => read(old), /already (?:committed|rolled back)/)
+      for (const old of ended)
+        await assert.rejects(async () => read(old), /already (?:committed|rolled back)/)
       assert.deepEqual(await read(tx), [{ n: 1 }])
     })
   })

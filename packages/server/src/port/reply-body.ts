@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { afterIteration } from '../runtime/after-iteration.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { BodyStream, HttpReply } from './http.ts'
 import type { PortContext } from './port-context.ts'
@@ -51,6 +52,7 @@ export function sendWhole(
   } else {
     out.end(body)
   }
+  // node:http2 writes the replies of a connection when the iteration has ended.
   if (out.writableLength > 0) afterIteration(() => watchUnread(out, context, cut))
 }
 
@@ -73,18 +75,6 @@ function watchUnread(
   }
   out.on('finish', done)
   out.on('close', done)
-}
-
-let afterwards: (() => void)[] = []
-
-/** Runs work when this iteration of the event loop has ended: node:http2 writes the replies of a connection only then. */
-function afterIteration(work: () => void): void {
-  if (afterwards.push(work) > 1) return
-  setImmediate(() => {
-    const all = afterwards
-    afterwards = []
-    for (const one of all) one()
-  })
 }
 
 /** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */

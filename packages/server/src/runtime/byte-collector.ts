@@ -7,7 +7,7 @@ function mayKeep({ buffer, length }: Uint8Array): boolean {
 }
 
 /** Returns bytes that may wait in memory: the same, or a copy if they are a small part of the memory behind them. */
-export function detached(piece: Uint8Array): Uint8Array {
+export function detach(piece: Uint8Array): Uint8Array {
   return mayKeep(piece) ? piece : new Uint8Array(piece)
 }
 

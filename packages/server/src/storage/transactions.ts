@@ -3,14 +3,14 @@ import type { Tx } from './db.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * Transactions. Statements that are compiled already go to the connection directly: through Kysely's executor, one takes half as much time
- * again on SQLite.
+ * Transactions on SQLite, in which statements that are compiled already go to the connection directly: through Kysely's executor, one takes
+ * half as much time again (ADR 100).
  */
 
 const connections = new WeakMap<Tx, DatabaseConnection>()
 
-/** Runs `work` in a transaction, and commits it before the promise is fulfilled. */
-export function runTransaction<T>(kysely: Kysely<Tables>, work: (tx: Tx) => Promise<T>): Promise<T> {
+/** Runs `work` in a transaction on SQLite, and commits it before the promise is fulfilled. PostgreSQL: db.ts. */
+export function runSqliteTransaction<T>(kysely: Kysely<Tables>, work: (tx: Tx) => Promise<T>): Promise<T> {
   return kysely.transaction().execute(async (tx) => {
     await tx.getExecutor().provideConnection(async (connection) => void connections.set(tx, connection))
     try {
@@ -22,7 +22,7 @@ export function runTransaction<T>(kysely: Kysely<Tables>, work: (tx: Tx) => Prom
   })
 }
 
-/** Runs a compiled statement in a transaction. */
+/** Runs a compiled statement in a transaction, on any engine. */
 export function executeIn<R>(tx: Tx, query: CompiledQuery): Promise<QueryResult<R>> {
   return connections.get(tx)?.executeQuery<R>(query) ?? tx.executeQuery<R>(query)
 }

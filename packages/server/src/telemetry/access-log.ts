@@ -87,10 +87,10 @@ export async function openAccessLog(
     })
     out.once('error', reject)
   })
-  let isBroken = false
+  let isClosed = false
   out.on('error', (err: NodeJS.ErrnoException) => {
-    // pino writes nothing any more, and reports no end.
-    if (err.code === 'EPIPE') isBroken = true
+    // After EPIPE, pino replaces `write` and `end` with functions that do nothing.
+    if (err.code === 'EPIPE') isClosed = true
     warn({ err })
   })
   out.on('drop', () => {
@@ -98,12 +98,17 @@ export async function openAccessLog(
     warn({})
   })
   return {
-    write: (line) => out.write(`${JSON.stringify(worker === undefined ? line : { ...line, worker })}\n`),
+    write(line) {
+      // A connection that is closed after the log has a last line.
+      if (isClosed) return
+      out.write(`${JSON.stringify(worker === undefined ? line : { ...line, worker })}\n`)
+    },
     reopen() {
       if (typeof target === 'string') out.reopen()
     },
     async close() {
-      if (isBroken) return
+      if (isClosed) return
+      isClosed = true
       const { promise: ended, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, limits.accessLogFlushMs)
       // Not `flush`, which does not wait for what is being written.

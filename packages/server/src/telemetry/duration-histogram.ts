@@ -2,7 +2,7 @@ import type { Metric, Registry } from 'prom-client'
 
 /**
  * Durations in buckets, in the format of a histogram of prom-client. Each request and each statement is counted, and the histogram of the
- * library looks up the labels of every observation: 4 % of a Get (bench/README.md). Here whoever observes keeps its series.
+ * library looks up the labels of every observation (ADR 100). Here callers keep the series that they observe.
  */
 export interface DurationHistogram<L extends string> {
   /** Returns the series of these labels, which exists from then on. */
@@ -30,11 +30,9 @@ export function createDurationHistogram<L extends string = never>({
   const all = new Map<string, CountedSeries>()
   const metric = {
     name,
-    help,
-    type: 'histogram',
-    aggregator: 'sum',
-    collect() {},
-    reset: () => all.clear(),
+    reset() {
+      for (const series of all.values()) series.reset()
+    },
     async get() {
       return { name, help, type: 'histogram', aggregator: 'sum', values: [...all.values()].flatMap(valuesOf) }
     },
@@ -76,6 +74,11 @@ class CountedSeries implements DurationSeries {
     this.labels = labels
     this.#bounds = bounds
     this.counts = new Float64Array(bounds.length + 1)
+  }
+
+  reset(): void {
+    this.counts.fill(0)
+    this.sum = 0
   }
 
   observe(seconds: number): void {

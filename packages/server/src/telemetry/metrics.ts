@@ -83,11 +83,11 @@ const LATENCY_SECONDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ]
 
-/** The calls of one method that ended with one code. */
+/** The calls of one method by one protocol that ended with one code. */
 interface CallSeries {
   readonly labels: Readonly<Record<'method' | 'protocol' | 'code', string>>
   readonly times: DurationSeries
-  n: number
+  count: number
 }
 
 export type MetricJobName =
@@ -117,7 +117,7 @@ export function createMetrics({
 
   const times = <L extends string = never>(name: string, help: string) =>
     createDurationHistogram<L>({ name, help, buckets: LATENCY_SECONDS, registers })
-  /** Of each method, by protocol and RPC code: to make a text of all three for each call costs more than counting it. */
+  /** Nested by method, protocol and RPC code: building a text of all three for each call costs more than counting it. */
   const calls = new Map<string, Record<'rest' | 'grpc', CallSeries[]>>()
   new Counter({
     name: 'berth_requests_total',
@@ -127,8 +127,8 @@ export function createMetrics({
     collect() {
       this.reset()
       for (const byProtocol of calls.values())
-        for (const { labels, n } of Object.values(byProtocol).flatMap((byCode) => Object.values(byCode)))
-          this.inc(labels, n)
+        for (const { labels, count } of Object.values(byProtocol).flatMap((byCode) => Object.values(byCode)))
+          this.inc(labels, count)
     },
   })
   const requestSeconds = times<'method'>(
@@ -144,7 +144,7 @@ export function createMetrics({
     let series = ofMethod[protocol][code]
     if (series === undefined) {
       const labels = { method, protocol, code: codeName[code] }
-      series = { labels, times: requestSeconds.series({ method }), n: 0 }
+      series = { labels, times: requestSeconds.series({ method }), count: 0 }
       ofMethod[protocol][code] = series
     }
     return series
@@ -362,7 +362,7 @@ export function createMetrics({
   return {
     recordCall(method, protocol, code, ms) {
       const series = callSeries(method, protocol, code)
-      series.n++
+      series.count++
       series.times.observe(ms / SECOND_MS)
     },
     recordV1Call(method, identity) {

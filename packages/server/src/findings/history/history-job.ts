@@ -93,11 +93,13 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
     const waiting = await record(options, lease, [...tags, ...scopes])
     const done = [...images, ...packages, ...tags, ...scopes]
     if (done.length === 0) return
-    const end = async (tx: Tx) => {
+    const finishChanges = async (tx: Tx) => {
       await lease.renew(tx)
       // What changed again meanwhile has another revision and stays.
       await deleteRows(db, tx, 'finding_history_changes', done)
-      for (const [root, uids] of tagsOfImages) await queueFindingHistory(db, tx, root, 'tag', uids, startMs)
+      // Always in the same order, so that transactions do not wait for each other in a circle.
+      for (const [root, uids] of [...tagsOfImages].sort())
+        await queueFindingHistory(db, tx, root, 'tag', uids, startMs)
       // Later than the start: this run ends.
       for (const { root, kind, subject } of waiting)
         await queueFindingHistory(db, tx, root, kind as FindingHistoryKind, [subject], startMs + 1)
@@ -108,8 +110,8 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
           await queueFindingHistory(db, tx, root, kind, changed[kind], startMs + 1)
       }
     }
-    // What is done for these changes is on the disk, or in this transaction: if it is lost, they are still there.
-    await inTransaction(db, end, { mayBeLost: true })
+    // May be lost: the results are durable already, and the changes are deleted only here, so that they are processed again.
+    await inTransaction(db, finishChanges, { mayBeLost: true })
   }
 }
 

@@ -3,7 +3,7 @@
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 
-import { ByteCollector, detached } from '../../runtime/byte-collector.ts'
+import { ByteCollector, detach } from '../../runtime/byte-collector.ts'
 
 const prefixBytes = 5
 
@@ -51,7 +51,7 @@ export function createFrameReader(payloadBytesMax: number): FrameReader {
           wanted = end
           break
         }
-        frames.push({ compressed: flag === 1, payload: detached(rest.subarray(prefixBytes, end)) })
+        frames.push({ compressed: flag === 1, payload: detach(rest.subarray(prefixBytes, end)) })
         rest = rest.subarray(end)
       }
       if (rest.length > 0) pending.push(rest)

@@ -45,14 +45,12 @@ export function startQueueJob(options: QueueJobOptions): JobScheduler {
     onRun,
   } = options
   const stopping = new AbortController()
+  // If a crash of the database loses a lease, the next renewal ends the run, and another run repeats its work.
+  const leases = repeatableWork(db)
   const poll = async () => {
     if (stopping.signal.aborted || !(await hasWork())) return
     const onError = (error: unknown) => onRun('failed', error)
-    // A lease that is lost by a crash ends the work that has it, which is done again.
-    const lease = await acquireJob(
-      { db: repeatableWork(db), clock, leaseMs, signal: stopping.signal, onError },
-      kind,
-    )
+    const lease = await acquireJob({ db: leases, clock, leaseMs, signal: stopping.signal, onError }, kind)
     if (lease === undefined) return
     const startedMs = clock()
     let failure: unknown

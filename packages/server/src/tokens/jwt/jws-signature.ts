@@ -19,7 +19,7 @@ export async function isSignedBy(token: string, alg: SubjectTokenAlg, key: KeyOb
     return await verifyAsync(
       hash,
       Buffer.from(token.slice(0, dot)),
-      withOptions(key, options),
+      options === undefined ? key : withOptions(key, options),
       Buffer.from(signature, 'base64url'),
     )
   } catch {
@@ -34,7 +34,7 @@ interface Parameters {
   readonly type: NonNullable<KeyObject['asymmetricKeyType']>
   /** Undefined if the algorithm includes the hash. */
   readonly hash: string | undefined
-  readonly options: SigningOptions
+  readonly options?: SigningOptions
 }
 
 const pkcs1 = { padding: constants.RSA_PKCS1_PADDING }
@@ -52,5 +52,5 @@ const parameters: Readonly<Record<SubjectTokenAlg, Parameters>> = {
   ES256: { type: 'ec', hash: 'sha256', options: ecdsa },
   ES384: { type: 'ec', hash: 'sha384', options: ecdsa },
   ES512: { type: 'ec', hash: 'sha512', options: ecdsa },
-  EdDSA: { type: 'ed25519', hash: undefined, options: {} },
+  EdDSA: { type: 'ed25519', hash: undefined },
 }

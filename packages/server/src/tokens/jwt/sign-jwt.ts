@@ -18,7 +18,7 @@ export async function signJwt(
   return `${signed}.${signature.toString('base64url')}`
 }
 
-/** Of ECDSA; other algorithms ignore it. */
+/** Encoding of ECDSA signatures; other algorithms ignore it. */
 const jwsEncoding = { dsaEncoding: 'ieee-p1363' } as const
 const signAsync = promisify(sign)
 
