@@ -1,6 +1,6 @@
 import type { Compilable, CompiledQuery } from 'kysely'
+import { executeIn } from './changes/transactions.ts'
 import type { Db, Reader, Tx } from './db.ts'
-import { executeIn } from './transactions.ts'
 
 /**
  * Frequent queries are built and compiled once, with placeholders for the parameters. Each call only replaces the values, which costs little

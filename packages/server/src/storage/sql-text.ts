@@ -1,9 +1,9 @@
 import { CompiledQuery } from 'kysely'
 import { limits } from '../config/limits.ts'
 import { createVersionCache } from './cache/version-cache.ts'
+import { executeIn } from './changes/transactions.ts'
 import type { Db, Tx } from './db.ts'
 import { type Engine, type SqlRules, sqlRules } from './engines/engine.ts'
-import { executeIn } from './transactions.ts'
 
 export type SqlValue = string | number | Uint8Array
 

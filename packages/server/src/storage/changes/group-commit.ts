@@ -4,7 +4,7 @@ import { storageFaultOf } from '../../api/storage-faults.ts'
 import { currentContext } from '../../pipeline/request/request-context.ts'
 import type { Tx } from '../db.ts'
 import type { Tables } from '../schema/tables.ts'
-import { runSqliteTransaction } from '../transactions.ts'
+import { runSqliteTransaction } from './transactions.ts'
 
 /**
  * Group commit. SQLite has one writer at a time, and a durable commit mostly waits for the disk. Changes that are ready at the same moment

@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Kysely, QueryResult } from 'kysely'
-import type { Tx } from './db.ts'
-import type { Tables } from './schema/tables.ts'
+import type { Tx } from '../db.ts'
+import type { Tables } from '../schema/tables.ts'
 
 /**
  * Transactions on SQLite, in which statements that are compiled already go to the connection directly: through Kysely's executor, one takes
@@ -9,7 +9,7 @@ import type { Tables } from './schema/tables.ts'
 
 const connections = new WeakMap<Tx, DatabaseConnection>()
 
-/** Runs `work` in a transaction on SQLite, and commits it before the promise is fulfilled. PostgreSQL: db.ts. */
+/** Runs `work` in a transaction on SQLite, and commits it before the promise is fulfilled. PostgreSQL: storage/db.ts. */
 export function runSqliteTransaction<T>(kysely: Kysely<Tables>, work: (tx: Tx) => Promise<T>): Promise<T> {
   return kysely.transaction().execute(async (tx) => {
     await tx.getExecutor().provideConnection(async (connection) => void connections.set(tx, connection))
