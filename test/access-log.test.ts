@@ -306,12 +306,17 @@ describe('the access log on standard output', () => {
       BERTH_ACCESS_LOG: 'stdout',
       BERTH_ACCESS_LOG_PROBES: 'true',
     })
-    for (let n = 0; n < 20; n++) await fetch(`${berth.url}/healthz`)
+    berth.child.stdout?.pause()
+    // More than a pipe holds, so that lines wait when the server stops.
+    for (let round = 0; round < 20; round++)
+      await Promise.all(Array.from({ length: 50 }, () => fetch(`${berth.url}/healthz`)))
     berth.child.kill('SIGTERM')
+    await eventually(() => berth.output().stderr.includes('"stopping'))
+    berth.child.stdout?.resume()
     const { code, stdout } = await berth.finished
     assert.equal(code, 0)
     const lines = stdout.split('\n').filter((line) => line.startsWith('{'))
-    assert.equal(lines.length, 20)
+    assert.equal(lines.length, 1000)
     for (const line of lines) assert.equal(JSON.parse(line).route, '/healthz')
   })
 

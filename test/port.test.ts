@@ -107,7 +107,7 @@ describe('TLS', () => {
   })
 
   test('closes a connection that does not shake hands', async (t) => {
-    const server = await startPort(t, { tls, limits: { protocolTimeoutMs: 100 } })
+    const server = await startPort(t, { tls, limits: { protocolTimeoutMs: 1000 } })
     const plain = await rawConnection(t, server.port)
     plain.socket.write('GET / HTTP/1.1\r\n\r\n')
     await plain.received

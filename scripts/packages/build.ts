@@ -46,15 +46,6 @@ function buildPackage(
   for (const [path, content] of files) write(join(directory, path), content)
   for (const path of Object.values(published.entries))
     if (files.get(path)?.toString().startsWith('#!')) chmodSync(join(directory, path), PROGRAM_MODE)
-  if (published.inlined !== undefined)
-    run(process.execPath, 'scripts/packages/bundle.ts', directory, CLIENT, ...published.inlined)
-  if (published.hasTypes)
-    for (const file of globSync(`${compiled}/${CLIENT}**/*.d.ts`)) {
-      const path = relative(join(compiled, published.top ?? ''), file)
-      write(join(directory, path), readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
-    }
-  write(join(directory, 'README.md'), readFileSync(published.readme))
-  write(join(directory, 'LICENSE'), readFileSync('LICENSE'))
   const manifest = {
     name: published.name,
     version: root.version,
@@ -66,6 +57,16 @@ function buildPackage(
     dependencies: versionsOf(published, dependencies),
   }
   write(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  // After the manifest, which names the kind of its modules.
+  if (published.inlined !== undefined)
+    run(process.execPath, 'scripts/packages/bundle.ts', directory, CLIENT, ...published.inlined)
+  if (published.hasTypes)
+    for (const file of globSync(`${compiled}/${CLIENT}**/*.d.ts`)) {
+      const path = relative(join(compiled, published.top ?? ''), file)
+      write(join(directory, path), readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
+    }
+  write(join(directory, 'README.md'), readFileSync(published.readme))
+  write(join(directory, 'LICENSE'), readFileSync('LICENSE'))
   return directory
 }
 

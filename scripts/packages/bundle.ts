@@ -2,6 +2,7 @@ import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
+import { groupByStart } from './group-by-start.ts'
 import { PROGRAM, PROGRAM_MODE, relativeName } from './paths.ts'
 
 /**
@@ -87,14 +88,17 @@ const importLessOfHttp: Plugin = {
   },
 }
 
+const groups = groupByStart(root, started)
+
 const build = await rolldown({
   cwd: root,
   // The paths of a build would be in the comments, and so in the names of the files.
   experimental: { attachDebugInfo: 'none' },
   input: { program },
   platform: 'node',
+  preserveEntrySignatures: 'allow-extension',
   external: isExternal,
-  plugins: [linkFiles, importLessOfHttp],
+  plugins: [linkFiles, groups.plugin, importLessOfHttp],
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message)
   },
@@ -104,6 +108,13 @@ await build.write({
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
+  codeSplitting: {
+    groups: [{ debugName: 'start', name: groups.fileOf }],
+    includeDependenciesRecursively: false,
+  },
+  // V8 keeps the text of all modules in memory, in twice the memory if it has a character above U+00FF.
+  charset: 'ascii',
+  comments: { annotation: false, jsdoc: false, legal: true },
   // Errors and logs contain the names of functions and classes.
   keepNames: true,
 })

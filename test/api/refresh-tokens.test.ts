@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
@@ -256,7 +256,7 @@ onEveryDatabase('a refresh token', (cast) => {
         : `${mine.refreshToken}=`,
       'base64 twice': Buffer.from(mine.refreshToken).toString('base64'),
       'two of them': `${mine.refreshToken}${theirs.refreshToken}`,
-      'made with another key': writeRefreshToken(randomBytes(32), read),
+      'made with another key': writeRefreshToken(createSecretKey(randomBytes(32)), read),
       'made here for another address': writeRefreshToken(berth.berth.installation.store.secretsKey, {
         ...read,
         issuer: 'https://other.example',

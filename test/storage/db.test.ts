@@ -10,6 +10,7 @@ import { deleteResource, insertResource, lockResource } from '@berth/server/stor
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import { readSetting, writeSetting } from '@berth/server/storage/settings.ts'
+import { runInTransaction, sqlText } from '@berth/server/storage/sql-text.ts'
 import { CompiledQuery } from 'kysely'
 import { deleteRow, insertOne, rowOf } from '../support/database/hierarchy.ts'
 import { onEveryEngine } from '../support/database/storage.ts'
@@ -60,6 +61,26 @@ onEveryEngine('the database', (opened) => {
     assert.equal(await inTransaction(repeatable, waited, { mayBeLost: false }), usual)
     // What is committed together is waited for as soon as one of them wants it.
     assert.equal((await Promise.all([look({ mayBeLost: true }), look()])).at(-1), usual)
+  })
+
+  test('a statement of a transaction that has ended fails, also while another one runs', async () => {
+    const db = opened()
+    const read = (tx: Tx) => runInTransaction<{ n: number }>(tx, 'select 1 as n', sqlText(db.engine))
+    const ended: Tx[] = []
+    await inTransaction(db, async (tx) => {
+      assert.deepEqual(await read(tx), [{ n: 1 }])
+      ended.push(tx)
+    })
+    const failing = inTransaction(db, async (tx) => {
+      ended.push(tx)
+      throw new Error('no')
+    })
+    await assert.rejects(failing, /no/)
+    await inTransaction(db, async (tx) => {
+      for (const old of ended)
+        await assert.rejects(async () => read(old), /already (?:committed|rolled back)/)
+      assert.deepEqual(await read(tx), [{ n: 1 }])
+    })
   })
 
   test('a unique violation is recognized, and another failure is not', async () => {

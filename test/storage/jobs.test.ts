@@ -20,6 +20,7 @@ import {
   scheduleJob,
 } from '@berth/server/storage/jobs/job-leases.ts'
 import { type JobDefinition, startJobScheduler } from '@berth/server/storage/jobs/job-scheduler.ts'
+import { startQueueJob } from '@berth/server/storage/jobs/queue-job.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { AdvisoryFeedRow, RepoPolicyRow } from '@berth/server/storage/schema/tables.ts'
 import { databases } from '../support/database/databases.ts'
@@ -53,6 +54,35 @@ onEveryEngine('jobs', (opened) => {
     const second = await lease(kind, {}, { dueBy: 20 })
     assert.equal(second?.position, 'a')
     await second?.release()
+  })
+
+  test('a run whose lease is lost ends, and another run repeats its work', async (t) => {
+    const kind = newKind()
+    const db = opened()
+    const [started, interrupted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const outcomes: unknown[] = []
+    let runs = 0
+    let isDone = false
+    const job = startQueueJob({
+      ...{ db, clock: Date.now, kind, span: 'test', pollMs: 10 },
+      hasWork: async () => !isDone,
+      async run(lease) {
+        runs++
+        if (runs === 1) {
+          started.resolve()
+          await interrupted.promise
+        }
+        await inTransaction(db, (tx) => lease.renew(tx))
+        isDone = true
+      },
+      onRun: (outcome, error) => outcomes.push(error ?? outcome),
+    })
+    t.after(() => job.stop())
+    await started.promise
+    await db.kysely.deleteFrom('jobs').where('kind', '=', kind.name).execute()
+    interrupted.resolve()
+    await eventually(() => outcomes.length > 0)
+    assert.deepEqual([runs, outcomes], [2, ['succeeded']])
   })
 
   test('a job that is rescheduled while it runs keeps the new time', async () => {

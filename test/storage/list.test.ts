@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -188,7 +189,7 @@ async function statementsOf(
     defaultOrder: 'uid',
     equals: { name },
   }
-  const store = { db, pageTokens: createPageTokens(new Uint8Array(32), () => 0) }
+  const store = { db, pageTokens: createPageTokens(createSecretKey(new Uint8Array(32)), () => 0) }
   const first = await listPage(store, call, asked, spec)
   if (next) {
     statements.length = 0

@@ -1,4 +1,3 @@
-import { getOption } from '@bufbuild/protobuf'
 import {
   bit as bitOption,
   Capability,
@@ -6,6 +5,7 @@ import {
   internal_only as internalOnlyOption,
   name as nameOption,
 } from '../gen/capabilities/capabilities_pb.js'
+import { getOption } from './options.ts'
 
 /**
  * Capabilities and sets of them. Names, bits and flags are defined only by the enum in

@@ -1,12 +1,6 @@
 import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  getOption,
-  type Message,
-  type MessageShape,
-} from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import { create, type DescField, type DescMessage, type Message, type MessageShape } from '@bufbuild/protobuf'
 import type { FieldViolation } from './errors.ts'
 
 /**

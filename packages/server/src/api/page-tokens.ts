@@ -1,11 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createSecretKey,
-  hash,
-  type KeyObject,
-  randomFillSync,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, type KeyObject, randomFillSync } from 'node:crypto'
 import { limits } from '../config/limits.ts'
 import { invalidArgument } from './errors.ts'
 
@@ -39,9 +32,8 @@ const FORMAT = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** `keyBytes`: 32 bytes. `clock`: milliseconds since 1970. */
-export function createPageTokens(keyBytes: Uint8Array, clock: () => number): PageTokens {
-  const key = createSecretKey(keyBytes) // once: creating a key costs more than the encryption
+/** `key`: 32 bytes. `clock`: milliseconds since 1970. */
+export function createPageTokens(key: KeyObject, clock: () => number): PageTokens {
   return {
     issue(cursor, question) {
       const plain = JSON.stringify([

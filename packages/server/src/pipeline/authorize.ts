@@ -6,13 +6,8 @@ import {
   operatorCapabilities,
 } from '@berth/contract/capabilities.ts'
 import { iam, iam_scope } from '@berth/contract/gen/annotations/auth_pb.js'
-import {
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  getOption,
-  type Message,
-} from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import type { DescField, DescMessage, DescMethod, Message } from '@bufbuild/protobuf'
 import { invalidArgument } from '../api/errors.ts'
 import { parseUid, type Uid } from '../api/uid.ts'
 import {

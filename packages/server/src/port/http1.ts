@@ -34,7 +34,7 @@ import {
  */
 export function createHttp1Server(context: PortContext): Server {
   const { limits } = context
-  const slow: SocketStates = { timedOut: new WeakSet(), streaming: new WeakSet(), pipelined: new WeakMap() }
+  const slow: SocketStates = { timedOut: new WeakSet(), streaming: new WeakSet(), queues: new WeakMap() }
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
@@ -58,8 +58,15 @@ interface SocketStates {
   readonly timedOut: WeakSet<Duplex>
   /** Sockets whose body is streamed: its reader enforces progress, and the whole body may take long. */
   readonly streaming: WeakSet<Duplex>
-  /** Requests of a socket that came before the reply to the one ahead of them had left; only while there is one ahead. */
-  readonly pipelined: WeakMap<Duplex, Http1Request[]>
+  readonly queues: WeakMap<Duplex, RequestQueue>
+}
+
+/** The requests of a connection. */
+interface RequestQueue {
+  /** Whether one of them runs. */
+  isRunning: boolean
+  /** Those that came before the reply to the one ahead of them had left. */
+  readonly waiting: Http1Request[]
 }
 
 /**
@@ -140,10 +147,10 @@ function serve(
   awaitsContinue: boolean,
 ): void {
   context.replyBatch.sendIfOld()
-  const pipelined = slow.pipelined.get(req.socket)
+  const queue = queueOf(slow, req.socket)
   const { pipelinedRequestsMax } = context.limits
   // Behind the reply that closes the connection.
-  if (pipelined !== undefined && pipelined.length >= pipelinedRequestsMax) return
+  if (queue.waiting.length >= pipelinedRequestsMax) return
   const request = new Http1Request(
     context,
     req,
@@ -152,15 +159,24 @@ function serve(
     context.requestIdOf(req.headers['x-request-id']),
     awaitsContinue,
   )
-  if (pipelined === undefined) {
-    slow.pipelined.set(req.socket, [])
-    startRequest(request)
+  if (!queue.isRunning) {
+    queue.isRunning = true
+    startRequest(request, queue)
     return
   }
-  pipelined.push(request)
-  if (pipelined.length < pipelinedRequestsMax) return
+  queue.waiting.push(request)
+  if (queue.waiting.length < pipelinedRequestsMax) return
   request.exceedsPipelineLimit = true
   stopParsing(req.socket)
+}
+
+function queueOf({ queues }: SocketStates, socket: Socket): RequestQueue {
+  let queue = queues.get(socket)
+  if (queue === undefined) {
+    queue = { isRunning: false, waiting: [] }
+    queues.set(socket, queue)
+  }
+  return queue
 }
 
 /**
@@ -176,8 +192,8 @@ function stopParsing(socket: Socket): void {
  * Runs a request, and the next of its connection once its reply has left: no more than one reply of a connection waits in memory,
  * and other connections have their turn in between. While a request runs, its response knows when the connection closes.
  */
-function startRequest(request: Http1Request): void {
-  const { req, res, slow, context, requestContext } = request
+function startRequest(request: Http1Request, queue: RequestQueue): void {
+  const { req, res, context, requestContext } = request
   const record = context.observer?.start(headOf(request))
   request.record = record
   context.inFlight.http++
@@ -188,20 +204,19 @@ function startRequest(request: Http1Request): void {
       aborted: !res.writableFinished || req.errored !== null,
     })
     if (!res.writableFinished) requestContext.abort(clientDisconnected())
-    const next = slow.pipelined.get(req.socket)?.shift()
-    if (next === undefined) slow.pipelined.delete(req.socket)
-    else setImmediate(() => (req.socket.writable ? startRequest(next) : recordAbandoned(next)))
+    const next = queue.waiting.shift()
+    if (next === undefined) queue.isRunning = false
+    else setImmediate(() => (req.socket.writable ? startRequest(next, queue) : recordAbandoned(next, queue)))
   })
   if (record === undefined) handle(request)
   else record.run(() => handle(request))
 }
 
 /** Records requests that their client left behind unanswered. */
-function recordAbandoned(first: Http1Request): void {
-  const { slow, req } = first
-  for (const request of [first, ...(slow.pipelined.get(req.socket) ?? [])])
+function recordAbandoned(first: Http1Request, queue: RequestQueue): void {
+  for (const request of [first, ...queue.waiting.splice(0)])
     request.context.observer?.start(headOf(request))?.end({ status: undefined, aborted: true })
-  slow.pipelined.delete(req.socket)
+  queue.isRunning = false
 }
 
 function headOf({ context, id, method, isHead, url, headers, address }: Http1Request): RequestHead {

@@ -88,25 +88,24 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
     stream.on('error', ignore)
     const { session } = stream
     const use = session === undefined ? undefined : sessions.get(session)
-    if (session !== undefined && use !== undefined) {
-      use.streams.add(stream)
-      stream.on('close', () => {
-        use.streams.delete(stream)
-        if (use.streams.size > 0) return
-        use.idleSince = Date.now()
-        if (use.isLeaving && !session.destroyed) session.close()
-      })
-      // A session that began after the others were asked to leave serves the request that it was opened for.
-      if (isStopped) sendGoaway(session, use)
-    }
-    const endOfStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const protocol = isGrpcContentType(headers['content-type']) ? 'grpc' : 'http'
     context.inFlight[protocol]++
-    stream.on('close', () => context.inFlight[protocol]--)
+    use?.streams.add(stream)
+    stream.on('close', () => {
+      context.inFlight[protocol]--
+      if (session === undefined || use === undefined) return
+      use.streams.delete(stream)
+      if (use.streams.size > 0) return
+      use.idleSince = Date.now()
+      if (use.isLeaving && !session.destroyed) session.close()
+    })
+    // A session that began after the others were asked to leave serves the request that it was opened for.
+    if (isStopped && session !== undefined && use !== undefined) sendGoaway(session, use)
+    const endOfStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const id = context.requestIdOf(headers['x-request-id'])
     const record = startRecord(context, stream, headers, id)
     const handle = () =>
-      isGrpcContentType(headers['content-type'])
+      protocol === 'grpc'
         ? context.grpc.handle(stream, headers, endOfStream, id, record)
         : serve(context, stream, headers, endOfStream, id, record)
     if (record === undefined) handle()

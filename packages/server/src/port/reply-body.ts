@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { afterIteration } from '../runtime/after-iteration.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { BodyStream, HttpReply } from './http.ts'
 import type { PortContext } from './port-context.ts'
@@ -39,8 +40,8 @@ const WHOLE_PIECE_BYTES = 64 * 1024
 export function sendWhole(
   out: Writable,
   body: Exclude<HttpReply['body'], BodyStream>,
-  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
-  abort: () => void,
+  context: UnreadContext,
+  cut: () => void,
 ): void {
   if (body !== undefined && body.length > WHOLE_PIECE_BYTES) {
     // In pieces, so that progress shows in what is left.
@@ -51,12 +52,21 @@ export function sendWhole(
   } else {
     out.end(body)
   }
+  // node:http2 writes the replies of a connection when the iteration has ended.
+  if (out.writableLength > 0) afterIteration(() => watchUnread(out, context, cut))
+}
+
+function watchUnread(
+  out: Writable,
+  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
+  cut: () => void,
+): void {
   let left = out.writableLength
   // The system has all of it: there is nothing to wait for or to count.
-  if (left === 0) return
-  const removeFromUnread = unreadReplies.add(left, abort)
+  if (left === 0 || out.destroyed) return
+  const removeFromUnread = unreadReplies.add(left, cut)
   const timer = setInterval(() => {
-    if (out.writableLength >= left) abort()
+    if (out.writableLength >= left) cut()
     left = out.writableLength
   }, stalledReplyMs)
   const done = () => {

@@ -1,6 +1,7 @@
 import { example as exampleOption } from '@berth/contract/gen/berth/annotations/v1/example_pb.js'
 import { FieldBehavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
-import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf'
 import { shownOnceFields } from '../api/etag.ts'
 import { isLeafMessage } from '../api/field-mask.ts'
 import { standardMethod } from '../api/standard-methods.ts'

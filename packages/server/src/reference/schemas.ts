@@ -2,15 +2,9 @@ import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/fi
 import { resource } from '@berth/contract/gen/google/api/resource_pb.js'
 import { UIDPFilterSchema } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
 import { jsonOnlyFields } from '@berth/contract/json-only-fields.ts'
+import { getOption } from '@berth/contract/options.ts'
 import { isV1 } from '@berth/contract/schema-files.ts'
-import {
-  type DescEnum,
-  type DescField,
-  type DescMessage,
-  getOption,
-  hasOption,
-  ScalarType,
-} from '@bufbuild/protobuf'
+import { type DescEnum, type DescField, type DescMessage, hasOption, ScalarType } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { isLeafMessage } from '../api/field-mask.ts'
 import { limits } from '../config/limits.ts'

@@ -1,6 +1,15 @@
-/** The first piece is kept as it is if the memory behind it, which it keeps alive, is no larger than this or this many times its length. */
+/** A piece is kept as it is if the memory behind it, which it keeps alive, is no larger than this or this many times its length. */
 const SPARE_BYTES = 4096
 const SPARE_RATIO = 4
+
+function mayKeep({ buffer, length }: Uint8Array): boolean {
+  return buffer.byteLength <= SPARE_BYTES || buffer.byteLength <= length * SPARE_RATIO
+}
+
+/** Returns bytes that may wait in memory: the same, or a copy if they are a small part of the memory behind them. */
+export function detach(piece: Uint8Array): Uint8Array {
+  return mayKeep(piece) ? piece : new Uint8Array(piece)
+}
 
 /** Others are copied into blocks: as large as what came before, between these sizes. */
 const BLOCK_BYTES_MIN = 1024
@@ -35,8 +44,7 @@ export class ByteCollector {
 
   /** Adds a piece, which must not change afterwards. */
   push(piece: Uint8Array): void {
-    const memory = piece.buffer.byteLength
-    if (this.#length === 0 && (memory <= SPARE_BYTES || memory <= piece.length * SPARE_RATIO)) {
+    if (this.#length === 0 && mayKeep(piece)) {
       this.#blocks = [piece]
       this.#used = piece.length
       this.#length = piece.length

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 
 /** Secrets at rest, and the keys that derive from the installation's master key. */
 
@@ -21,13 +28,17 @@ export function parseMasterKey(text: string): MasterKey | undefined {
   return bytes.length === MASTER_KEY_BYTES ? (bytes as Uint8Array as MasterKey) : undefined
 }
 
-/** A key of its own for each purpose (HKDF-SHA-256, RFC 5869), so that none of them reveals another. */
-export function deriveKey(master: MasterKey, purpose: 'page tokens' | 'secrets at rest'): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), `berth ${purpose}`, MASTER_KEY_BYTES))
+/**
+ * A key of its own for each purpose (HKDF-SHA-256, RFC 5869), so that none of them reveals another. An object, because the bytes of a key
+ * make each use of them ten times as slow (tokens/jwt/key-options.ts has the reason).
+ */
+export function deriveKey(master: MasterKey, purpose: 'page tokens' | 'secrets at rest'): KeyObject {
+  const bytes = hkdfSync('sha256', master, new Uint8Array(0), `berth ${purpose}`, MASTER_KEY_BYTES)
+  return createSecretKey(new Uint8Array(bytes))
 }
 
 /** Encrypts with AES-256-GCM. `context` names what the secret is, and must be the same to open it. */
-export function seal(key: Uint8Array, plain: string, context: string): Uint8Array {
+export function seal(key: KeyObject, plain: string, context: string): Uint8Array {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv)
   cipher.setAAD(Buffer.from(context))
@@ -35,7 +46,7 @@ export function seal(key: Uint8Array, plain: string, context: string): Uint8Arra
 }
 
 /** Undefined when the key or the context is another one, or the bytes were changed. */
-export function unseal(key: Uint8Array, sealed: Uint8Array, context: string): string | undefined {
+export function unseal(key: KeyObject, sealed: Uint8Array, context: string): string | undefined {
   if (sealed.length < IV_BYTES + TAG_BYTES) return undefined
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES))

@@ -1,4 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
+import { executeIn } from './changes/transactions.ts'
 import type { Db, Reader, Tx } from './db.ts'
 
 /**
@@ -34,7 +35,7 @@ export function prepared<P extends object, R>(build: Build<P, R>): (tx: Tx, para
   const compile = compileOnce(build)
   return async (tx, parameters) => {
     const { query, values } = compile(tx, parameters)
-    const result = await tx.executeQuery<R>({ ...query, parameters: values })
+    const result = await executeIn<R>(tx, { ...query, parameters: values })
     return result.rows
   }
 }

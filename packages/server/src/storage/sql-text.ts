@@ -1,6 +1,7 @@
 import { CompiledQuery } from 'kysely'
 import { limits } from '../config/limits.ts'
 import { createVersionCache } from './cache/version-cache.ts'
+import { executeIn } from './changes/transactions.ts'
 import type { Db, Tx } from './db.ts'
 import { type Engine, type SqlRules, sqlRules } from './engines/engine.ts'
 
@@ -37,7 +38,7 @@ export const distinctText = (column: string): string => `distinct +${column} as 
 
 /** Runs a statement in a transaction. */
 export async function runInTransaction<R>(tx: Tx, text: string, sql: SqlText): Promise<R[]> {
-  const { rows } = await tx.executeQuery<R>(CompiledQuery.raw(text, sql.values as unknown[]))
+  const { rows } = await executeIn<R>(tx, CompiledQuery.raw(text, sql.values as unknown[]))
   return rows
 }
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { PageTokens } from '../api/page-tokens.ts'
 import type { UidGenerator } from '../api/uid.ts'
 import type { Grants } from '../pipeline/authorization.ts'
@@ -12,7 +13,7 @@ export interface Store {
   readonly clock: () => number
   readonly uids: UidGenerator
   /** Encrypts secrets at rest (runtime/encryption.ts). */
-  readonly secretsKey: Uint8Array
+  readonly secretsKey: KeyObject
   /** Returns the current grants of a caller, as a transaction reads them; undefined if its identity was deleted. */
   readonly grantsIn: (tx: Tx, caller: Caller) => Promise<Grants | undefined>
 }

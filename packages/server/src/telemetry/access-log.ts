@@ -87,20 +87,33 @@ export async function openAccessLog(
     })
     out.once('error', reject)
   })
-  out.on('error', (err: Error) => warn({ err }))
+  let isClosed = false
+  out.on('error', (err: NodeJS.ErrnoException) => {
+    // After EPIPE, pino replaces `write` and `end` with functions that do nothing.
+    if (err.code === 'EPIPE') isClosed = true
+    warn({ err })
+  })
   out.on('drop', () => {
     dropped += 1
     warn({})
   })
   return {
-    write: (line) => out.write(`${JSON.stringify(worker === undefined ? line : { ...line, worker })}\n`),
+    write(line) {
+      // A connection that is closed after the log has a last line.
+      if (isClosed) return
+      out.write(`${JSON.stringify(worker === undefined ? line : { ...line, worker })}\n`)
+    },
     reopen() {
       if (typeof target === 'string') out.reopen()
     },
     async close() {
+      if (isClosed) return
+      isClosed = true
       const { promise: ended, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, limits.accessLogFlushMs)
-      out.flush(() => resolve())
+      // Not `flush`, which does not wait for what is being written.
+      out.once('close', resolve).once('error', resolve)
+      out.end()
       await ended
       clearTimeout(timer)
       out.destroy()

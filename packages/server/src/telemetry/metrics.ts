@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { type Code, codeName } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import { version } from '../config/version.ts'
@@ -9,6 +9,7 @@ import { withTimeout } from '../runtime/timeout.ts'
 import type { DatabaseMeter, Db, ReplicaReads } from '../storage/db.ts'
 import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
 import { cachedRead } from './cached-read.ts'
+import { createDurationHistogram, type DurationSeries } from './duration-histogram.ts'
 import { type MetricsSnapshot, renderSum, snapshotOf } from './metrics-snapshot.ts'
 
 /** The metrics of the server, in the format of Prometheus. docs/operating.md explains each metric. */
@@ -82,6 +83,13 @@ const LATENCY_SECONDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ]
 
+/** The calls of one method by one protocol that ended with one code. */
+interface CallSeries {
+  readonly labels: Readonly<Record<'method' | 'protocol' | 'code', string>>
+  readonly times: DurationSeries
+  count: number
+}
+
 export type MetricJobName =
   | 'advisory_feeds'
   | 'collection'
@@ -107,51 +115,53 @@ export function createMetrics({
   const tenantRegisters = [tenantRegistry]
   collectDefaultMetrics({ register: registry }) // event-loop lag, memory, garbage collection
 
-  const requests = new Counter({
+  const times = <L extends string = never>(name: string, help: string) =>
+    createDurationHistogram<L>({ name, help, buckets: LATENCY_SECONDS, registers })
+  /** Nested by method, protocol and RPC code: building a text of all three for each call costs more than counting it. */
+  const calls = new Map<string, Record<'rest' | 'grpc', CallSeries[]>>()
+  new Counter({
     name: 'berth_requests_total',
     help: 'Calls that ended, by method, protocol and RPC code.',
     labelNames: ['method', 'protocol', 'code'],
     registers,
+    collect() {
+      this.reset()
+      for (const byProtocol of calls.values())
+        for (const { labels, count } of Object.values(byProtocol).flatMap((byCode) => Object.values(byCode)))
+          this.inc(labels, count)
+    },
   })
-  const requestSeconds = new Histogram({
-    name: 'berth_request_duration_seconds',
-    help: 'Time that a request takes, without the time to receive and decode its body, by method.',
-    labelNames: ['method'],
-    buckets: LATENCY_SECONDS,
-    registers,
-  })
-  const statementSeconds = new Histogram({
-    name: 'berth_database_statement_seconds',
-    help: 'Time of single database statements.',
-    buckets: LATENCY_SECONDS,
-    registers,
-  })
-
-  const statementsTotal = new Counter({
-    name: 'berth_database_statements_total',
-    help: 'Database statements that ended, by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const statements = {
-    ok: statementsTotal.labels('ok'),
-    rejected: statementsTotal.labels('rejected'),
-    failed: statementsTotal.labels('failed'),
-    cancelled: statementsTotal.labels('cancelled'),
+  const requestSeconds = times<'method'>(
+    'berth_request_duration_seconds',
+    'Time that a request takes, without the time to receive and decode its body, by method.',
+  )
+  const callSeries = (method: string, protocol: 'rest' | 'grpc', code: Code) => {
+    let ofMethod = calls.get(method)
+    if (ofMethod === undefined) {
+      ofMethod = { rest: [], grpc: [] }
+      calls.set(method, ofMethod)
+    }
+    let series = ofMethod[protocol][code]
+    if (series === undefined) {
+      const labels = { method, protocol, code: codeName[code] }
+      series = { labels, times: requestSeconds.series({ method }), count: 0 }
+      ofMethod[protocol][code] = series
+    }
+    return series
   }
-  const waitSeconds = new Histogram({
-    name: 'berth_database_wait_seconds',
-    help: 'Time that work waited for a connection of the pool.',
-    buckets: LATENCY_SECONDS,
-    registers,
-  })
-  const blobSeconds = new Histogram({
-    name: 'berth_blob_store_seconds',
-    help: 'Time of operations of the blob store, of reads until the first bytes.',
-    labelNames: ['operation', 'outcome'],
-    buckets: LATENCY_SECONDS,
-    registers,
-  })
+  const statementTimes = times(
+    'berth_database_statement_seconds',
+    'Time of single database statements.',
+  ).series({})
+  const statements = { ok: 0, rejected: 0, failed: 0, cancelled: 0 }
+  const waitTimes = times(
+    'berth_database_wait_seconds',
+    'Time that work waited for a connection of the pool.',
+  ).series({})
+  const blobSeconds = times<'operation' | 'outcome'>(
+    'berth_blob_store_seconds',
+    'Time of operations of the blob store, of reads until the first bytes.',
+  )
   /** A counter whose values are counted elsewhere, by one label. */
   const counted = (name: string, help: string, label: string, read: () => Readonly<Record<string, number>>) =>
     new Counter({
@@ -164,6 +174,13 @@ export function createMetrics({
         for (const [value, n] of Object.entries(read())) this.inc({ [label]: value }, n)
       },
     })
+
+  counted(
+    'berth_database_statements_total',
+    'Database statements that ended, by outcome.',
+    'outcome',
+    () => statements,
+  )
 
   const versionOneCalls = new Counter({
     name: 'berth_v1_calls_total',
@@ -325,20 +342,6 @@ export function createMetrics({
     })
   }
 
-  // Resolved once per combination: finding a child by its labels costs more than counting.
-  const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
-  const childOf = (method: string, protocol: string, code: Code) => {
-    const key = `${method} ${protocol} ${code}`
-    let child = children.get(key)
-    if (child === undefined) {
-      const counter = requests.labels(method, protocol, codeName[code])
-      const histogram = requestSeconds.labels(method)
-      child = { count: () => counter.inc(), time: (seconds) => histogram.observe(seconds) }
-      children.set(key, child)
-    }
-    return child
-  }
-
   const snapshot = () => snapshotOf({ aggregate: registry, tenants: tenantRegistry })
   const allSnapshots =
     ofOthers &&
@@ -358,9 +361,9 @@ export function createMetrics({
 
   return {
     recordCall(method, protocol, code, ms) {
-      const child = childOf(method, protocol, code)
-      child.count()
-      child.time(ms / SECOND_MS)
+      const series = callSeries(method, protocol, code)
+      series.count++
+      series.times.observe(ms / SECOND_MS)
     },
     recordV1Call(method, identity) {
       const series = `${method} ${identity}`
@@ -499,12 +502,12 @@ export function createMetrics({
     },
     database: {
       statement(ms, outcome) {
-        statements[outcome].inc()
-        statementSeconds.observe(ms / SECOND_MS)
+        statements[outcome]++
+        statementTimes.observe(ms / SECOND_MS)
       },
-      wait: (ms) => waitSeconds.observe(ms / SECOND_MS),
+      wait: (ms) => waitTimes.observe(ms / SECOND_MS),
     },
-    blobStore: (operation, outcome, seconds) => blobSeconds.observe({ operation, outcome }, seconds),
+    blobStore: (operation, outcome, seconds) => blobSeconds.series({ operation, outcome }).observe(seconds),
     watchPort(read) {
       new Gauge({
         name: 'berth_requests_in_flight',

@@ -81,8 +81,9 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
   for (;;) {
     const images = await readDue('image')
     const packages = await readDue('package')
+    const tagsOfImages = new Map<string, readonly string[]>()
     for (const [root, its] of Map.groupBy(images, (row) => row.root))
-      await queueTagsOfImages(db, lease, root, subjectsOf(its).map(Number), startMs)
+      tagsOfImages.set(root, await readTagsOfImages(db, root, subjectsOf(its).map(Number)))
     for (const [root, its] of Map.groupBy(packages, (row) => row.root))
       await queueTagsOfPackages(db, lease, root, subjectsOf(its).map(Number), startMs)
     const tags = await readDue('tag')
@@ -92,10 +93,13 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
     const waiting = await record(options, lease, [...tags, ...scopes])
     const done = [...images, ...packages, ...tags, ...scopes]
     if (done.length === 0) return
-    await inTransaction(db, async (tx) => {
+    const finishChanges = async (tx: Tx) => {
       await lease.renew(tx)
       // What changed again meanwhile has another revision and stays.
       await deleteRows(db, tx, 'finding_history_changes', done)
+      // Always in the same order, so that transactions do not wait for each other in a circle.
+      for (const [root, uids] of [...tagsOfImages].sort())
+        await queueFindingHistory(db, tx, root, 'tag', uids, startMs)
       // Later than the start: this run ends.
       for (const { root, kind, subject } of waiting)
         await queueFindingHistory(db, tx, root, kind as FindingHistoryKind, [subject], startMs + 1)
@@ -105,7 +109,9 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
         for (const kind of scopeKinds)
           await queueFindingHistory(db, tx, root, kind, changed[kind], startMs + 1)
       }
-    })
+    }
+    // May be lost: the results are durable already, and the changes are deleted only here, so that they are processed again.
+    await inTransaction(db, finishChanges, { mayBeLost: true })
   }
 }
 
@@ -148,7 +154,12 @@ async function queueTagsOfPackages(
     for (let after = 0; ; ) {
       lease.signal.throwIfAborted()
       const ids = await readImagesWith(db, root, some, after)
-      await queueTagsOfImages(db, lease, root, ids, changedMs)
+      const tags = await readTagsOfImages(db, root, ids)
+      if (tags.length > 0)
+        await inTransaction(db, async (tx) => {
+          await lease.renew(tx)
+          await queueFindingHistory(db, tx, root, 'tag', tags, changedMs)
+        })
       const last = ids.at(-1)
       if (last === undefined || ids.length < IMAGES_PAGE) break
       after = last
@@ -176,15 +187,9 @@ async function readImagesWith(
   return rows.map(({ contents }) => Number(contents))
 }
 
-/** Queues the tags of images and of indexes that contain them. */
-async function queueTagsOfImages(
-  db: Db,
-  lease: JobLease,
-  root: string,
-  ids: readonly number[],
-  changedMs: number,
-): Promise<void> {
-  if (ids.length === 0) return
+/** Reads the uids of the tags of images and of indexes that contain them. */
+async function readTagsOfImages(db: Db, root: string, ids: readonly number[]): Promise<readonly string[]> {
+  if (ids.length === 0) return []
   const sql = sqlText(db.engine)
   const ofImages = (joined: string, digest: string) =>
     `select t.uid from manifest_contents as c cross join ${joined}
@@ -192,10 +197,5 @@ async function queueTagsOfImages(
   const text = `${ofImages('tags as t', 'c.digest')} union ${ofImages('manifest_references as r cross join tags as t', 'r.manifest')}
     and r.root = ${sql.bind(root)} and r.repo = c.repo and r.digest = c.digest and r.kind = 'manifest'`
   const rows = await runLongText<{ readonly uid: string }>(db, text, sql)
-  if (rows.length === 0) return
-  const tags = rows.map(({ uid }) => uid)
-  await inTransaction(db, async (tx) => {
-    await lease.renew(tx)
-    await queueFindingHistory(db, tx, root, 'tag', tags, changedMs)
-  })
+  return rows.map(({ uid }) => uid)
 }

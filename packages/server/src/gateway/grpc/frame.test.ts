@@ -33,6 +33,16 @@ test('frames survive any cutting of the bytes', () => {
   )
 })
 
+test('a small message does not keep the memory that it arrived in', () => {
+  const chunk = Buffer.allocUnsafeSlow(64 * 1024)
+  const frame = encodeFrame(new Uint8Array(200), false)
+  frame.copy(chunk, 1000)
+  const [message] = createFrameReader(1000).push(
+    chunk.subarray(1000, 1000 + frame.length),
+  ) as readonly Frame[]
+  assert.ok((message?.payload.buffer.byteLength ?? Number.POSITIVE_INFINITY) < 10_000)
+})
+
 test('a frame that announces too much is rejected by its prefix', () => {
   assert.equal(createFrameReader(4).push(Buffer.from([0, 0, 0, 0, 5])), 'too-large')
   assert.equal(createFrameReader(4).push(Buffer.from([0, 0xff, 0xff, 0xff, 0xff])), 'too-large')

@@ -3,7 +3,7 @@
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 
-import { ByteCollector } from '../../runtime/byte-collector.ts'
+import { ByteCollector, detach } from '../../runtime/byte-collector.ts'
 
 const prefixBytes = 5
 
@@ -32,9 +32,13 @@ export function createFrameReader(payloadBytesMax: number): FrameReader {
   let wanted = prefixBytes
   return {
     push(chunk) {
-      pending.push(chunk)
-      if (pending.length < wanted) return []
-      let rest = pending.take()
+      // Nearly every message arrives whole, in one piece.
+      let rest = chunk
+      if (pending.length > 0 || chunk.length < prefixBytes) {
+        pending.push(chunk)
+        if (pending.length < wanted) return []
+        rest = pending.take()
+      }
       const frames: Frame[] = []
       wanted = prefixBytes
       while (rest.length >= prefixBytes) {
@@ -47,7 +51,7 @@ export function createFrameReader(payloadBytesMax: number): FrameReader {
           wanted = end
           break
         }
-        frames.push({ compressed: flag === 1, payload: rest.subarray(prefixBytes, end) })
+        frames.push({ compressed: flag === 1, payload: detach(rest.subarray(prefixBytes, end)) })
         rest = rest.subarray(end)
       }
       if (rest.length > 0) pending.push(rest)

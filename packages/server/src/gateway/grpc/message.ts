@@ -2,14 +2,8 @@ import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
 import { findNul, NUL_VIOLATION } from '@berth/contract/nul.ts'
-import {
-  type DescMessage,
-  type DescMethod,
-  fromBinary,
-  getOption,
-  type Message,
-  toBinary,
-} from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import { type DescMessage, type DescMethod, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import { ApiError, Code, invalidArgument, unimplemented } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 import type { BufferedBody } from '../../port/bodies/body-budget.ts'

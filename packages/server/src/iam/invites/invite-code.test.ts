@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { randomUids, type Uid } from '../../api/uid.ts'
@@ -109,7 +110,7 @@ const group = randomUids.root()
 test('a received text is a code, a code with a proof, or the link with one of them', () => {
   const { code } = newInviteCode(group)
   const invite = { uid: `${group}/0123456789abcdef`, email: 'Ada@example.com' }
-  const key = new Uint8Array(32)
+  const key = createSecretKey(new Uint8Array(32))
   const proven = withProof(key, code, invite)
   const { proof } = readReceivedInvite(proven)
   for (const text of [code, `https://berth.example.com/invite#${code}`])
@@ -119,5 +120,5 @@ test('a received text is a code, a code with a proof, or the link with one of th
   assert.ok(!isProof(key, '', invite))
   assert.ok(!isProof(key, proof, { ...invite, email: 'eve@example.com' }))
   assert.ok(!isProof(key, proof, { ...invite, uid: `${group}/fedcba9876543210` }))
-  assert.ok(!isProof(new Uint8Array(32).fill(1), proof, invite))
+  assert.ok(!isProof(createSecretKey(new Uint8Array(32).fill(1)), proof, invite))
 })

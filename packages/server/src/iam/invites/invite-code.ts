@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { normalizeEmail } from '../../api/fields.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
@@ -66,11 +66,11 @@ export const RECEIVED_INVITE_CHARS_MAX = 2 * limits.inviteCodeCharsMax + PROOF_C
  * Returns a code with the proof that its reader has received email at the address of the invite. Only Berth can compute the proof, and shows it
  * nowhere else. It is of one invite and one address: another address of the invite invalidates it (ADR 37).
  */
-export function withProof(secretsKey: Uint8Array, code: string, invite: ProvenInvite): string {
+export function withProof(secretsKey: KeyObject, code: string, invite: ProvenInvite): string {
   return `${code}${PROOF_SEPARATOR}${proofOf(secretsKey, invite)}`
 }
 
-export function isProof(secretsKey: Uint8Array, proof: string, invite: ProvenInvite): boolean {
+export function isProof(secretsKey: KeyObject, proof: string, invite: ProvenInvite): boolean {
   const [given, expected] = [Buffer.from(proof), Buffer.from(proofOf(secretsKey, invite))]
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
@@ -80,7 +80,7 @@ interface ProvenInvite {
   readonly email: string
 }
 
-function proofOf(secretsKey: Uint8Array, { uid, email }: ProvenInvite): string {
+function proofOf(secretsKey: KeyObject, { uid, email }: ProvenInvite): string {
   const text = `invite sent by email ${JSON.stringify([uid, normalizeEmail(email)])}`
   return createHmac('sha256', secretsKey).update(text).digest('base64url')
 }

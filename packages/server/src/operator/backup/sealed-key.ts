@@ -1,4 +1,4 @@
-import { randomBytes, scrypt } from 'node:crypto'
+import { createSecretKey, type KeyObject, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type MasterKey, parseMasterKey, seal, unseal } from '../../runtime/encryption.ts'
 
@@ -44,12 +44,13 @@ export async function unsealKey(
   return text === undefined ? undefined : parseMasterKey(text)
 }
 
-function deriveWrappingKey(
+async function deriveWrappingKey(
   { n, r, p, salt }: Omit<SealedKey, 'sealed'>,
   passphrase: string,
-): Promise<Buffer> {
+): Promise<KeyObject> {
   const bytes = Buffer.from(salt, 'base64')
-  return derive(passphrase.normalize('NFC'), bytes, KEY_BYTES, { N: n, r, p, maxmem: MEMORY_MAX })
+  const options = { N: n, r, p, maxmem: MEMORY_MAX }
+  return createSecretKey(await derive(passphrase.normalize('NFC'), bytes, KEY_BYTES, options))
 }
 
 function contextOf(backup: string): string {

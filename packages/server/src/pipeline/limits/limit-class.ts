@@ -3,7 +3,8 @@ import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oi
 import { PingService as V1PingService } from '@berth/contract/gen/chainguard/platform/ping/ping_pb.js'
 import { PingService } from '@berth/contract/gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
-import { type DescMethod, getOption } from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import type { DescMethod } from '@bufbuild/protobuf'
 import type { LimitClass } from './limit-table.ts'
 
 /** Returns what calls of a method count as; undefined for methods without a limit: monitors call them. */

@@ -2,7 +2,8 @@ import { iam } from '@berth/contract/gen/annotations/auth_pb.js'
 import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { type DescMethod, getOption } from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import type { DescMethod } from '@bufbuild/protobuf'
 import { limits } from '../../config/limits.ts'
 
 /** Methods that take documents; all others take a few fields. */
@@ -22,17 +23,6 @@ const repoMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
 export function requestBytesMax(method: DescMethod, defaultMax: number): number {
   if (documentMethods.has(method)) return Math.max(defaultMax, limits.documentsRequestBytesMax)
   if (repoMethods.has(method)) return Math.max(defaultMax, limits.repoRequestBytesMax)
-  return isOpen(method) ? Math.min(defaultMax, limits.unauthenticatedBodyBytesMax) : defaultMax
-}
-
-const openMethods = new WeakMap<DescMethod, boolean>()
-
-/** Returns whether anyone may call a method. `getOption` decodes the options of the method with each call, so it is called once. */
-function isOpen(method: DescMethod): boolean {
-  let open = openMethods.get(method)
-  if (open === undefined) {
-    open = getOption(method, iam).mode.case === 'disabled'
-    openMethods.set(method, open)
-  }
-  return open
+  const isOpen = getOption(method, iam).mode.case === 'disabled'
+  return isOpen ? Math.min(defaultMax, limits.unauthenticatedBodyBytesMax) : defaultMax
 }

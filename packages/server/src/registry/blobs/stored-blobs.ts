@@ -3,8 +3,8 @@ import { bestEffortWrite, storageFaultOf } from '../../api/storage-faults.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.ts'
-import { preparedRead } from '../../storage/prepared.ts'
-import type { BlobRow } from '../../storage/schema/tables.ts'
+import { prepared, preparedRead } from '../../storage/prepared.ts'
+import type { BlobRow, RepoBlobRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Digest } from '../manifests/digests.ts'
 import type { OciServices } from '../oci/context.ts'
@@ -35,6 +35,25 @@ const readLinkedBlob = preparedRead((db, { root, repo, digest }: InRepo) =>
 
 const readStoredBlob = preparedRead((db, { digest }: { readonly digest: string }) =>
   db.selectFrom('blobs').select('size').where('digest', '=', digest),
+)
+
+/** Locks the row, whether it is new or not. */
+const insertOrLockBlob = prepared((db, row: BlobRow) =>
+  db
+    .insertInto('blobs')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('digest').doUpdateSet((known) => ({ size: known.ref('blobs.size') })),
+    )
+    .returningAll(),
+)
+
+const insertLink = prepared((db, link: RepoBlobRow) =>
+  db
+    .insertInto('repo_blobs')
+    .values(link)
+    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
+    .returning('digest'),
 )
 
 interface LinkedBlob {
@@ -81,12 +100,7 @@ export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: 
   const link = { root: rootOf(repo), repo, digest, size, linked_ms: nowMs }
   // Garbage collection may delete an existing link between the two statements: then it is created again.
   for (;;) {
-    const { numInsertedOrUpdatedRows } = await tx
-      .insertInto('repo_blobs')
-      .values(link)
-      .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
-      .executeTakeFirst()
-    if (numInsertedOrUpdatedRows === 1n) return countBlobLink(db, tx, link)
+    if ((await insertLink(tx, link)).length > 0) return countBlobLink(db, tx, link)
     if (await touchLink(tx, repo, digest, nowMs)) return
   }
 }
@@ -140,15 +154,14 @@ export async function commitUpload(
   try {
     await inTransaction(db, async (tx) => {
       committedLocation = ''
-      // Locks the row, whether it is new or not: garbage collection either has deleted it before, or cannot delete it now.
-      const blob = await tx
-        .insertInto('blobs')
-        .values({ digest, size: upload.size, location, created_ms: createdMs })
-        .onConflict((conflict) =>
-          conflict.column('digest').doUpdateSet((row) => ({ size: row.ref('blobs.size') })),
-        )
-        .returningAll()
-        .executeTakeFirstOrThrow()
+      // Garbage collection either has deleted the row before, or cannot delete it now.
+      const [blob] = await insertOrLockBlob(tx, {
+        digest,
+        size: upload.size,
+        location,
+        created_ms: createdMs,
+      })
+      if (blob === undefined) throw new Error(`the row of blob ${digest} was not returned`)
       // After this time, garbage collection may have deleted the bytes as untracked.
       if (clock() - createdMs > limits.blobCommitMsMax) throw aborted('storing the blob took too long; retry')
       await link(tx, blob)

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { rootOf } from '../../api/uid.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db, Tx } from '../../storage/db.ts'
+import { prepared } from '../../storage/prepared.ts'
 import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
@@ -56,13 +57,16 @@ export function unreadContents(
   }
 }
 
+const insertIfAbsent = prepared((db, row: ReturnType<typeof unreadContents>) =>
+  db
+    .insertInto('manifest_contents')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing()),
+)
+
 /** Makes a new manifest due to be read. */
 export async function queueReading(tx: Tx, manifest: ManifestKey, nowMs: number): Promise<void> {
-  await tx
-    .insertInto('manifest_contents')
-    .values(unreadContents(manifest, 'pending', nowMs))
-    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
-    .execute()
+  await insertIfAbsent(tx, unreadContents(manifest, 'pending', nowMs))
 }
 
 /** Tables whose rows belong to the contents of a manifest, by its `id` in their column `contents`. */

@@ -1,5 +1,7 @@
 import { rootOf } from '../../api/uid.ts'
 import type { Tx } from '../../storage/db.ts'
+import { prepared } from '../../storage/prepared.ts'
+import type { ManifestRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { deleteManifests, lockRepoParts, unlinkBlobs } from '../quota/usage.ts'
 
@@ -18,13 +20,17 @@ export async function deleteRepoImages(
   await tx.deleteFrom('signature_changes').where('root', '=', root).where('scope', '=', repo).execute()
 }
 
+const setTouched = prepared(
+  (db, { root, repo, digest, touched_ms }: Pick<ManifestRow, 'root' | 'repo' | 'digest' | 'touched_ms'>) =>
+    db
+      .updateTable('manifests')
+      .set({ touched_ms })
+      .where('root', '=', root)
+      .where('repo', '=', repo)
+      .where('digest', '=', digest),
+)
+
 /** Records that a manifest was pushed again or lost a tag, which restarts its retention period. */
 export async function touchManifest(tx: Tx, repo: string, digest: string, nowMs: number): Promise<void> {
-  await tx
-    .updateTable('manifests')
-    .set({ touched_ms: nowMs })
-    .where('root', '=', rootOf(repo))
-    .where('repo', '=', repo)
-    .where('digest', '=', digest)
-    .execute()
+  await setTouched(tx, { root: rootOf(repo), repo, digest, touched_ms: nowMs })
 }

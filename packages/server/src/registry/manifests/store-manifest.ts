@@ -3,6 +3,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import { type MutationResult, type Mutator, mutateBy } from '../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../storage/db.ts'
+import { prepared } from '../../storage/prepared.ts'
 import type { ManifestRow, TagRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
@@ -122,14 +123,17 @@ export function storeManifest(
   })
 }
 
-/** Returns false if it already exists. Throws MANIFEST_INVALID if it exists with another media type (R32). */
-async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await tx
+const insertIfAbsent = prepared((db, row: ManifestRow) =>
+  db
     .insertInto('manifests')
     .values(row)
     .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 1n) return true
+    .returning('digest'),
+)
+
+/** Returns false if it already exists. Throws MANIFEST_INVALID if it exists with another media type (R32). */
+async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
+  if ((await insertIfAbsent(tx, row)).length > 0) return true
   const known = await tx
     .selectFrom('manifests')
     .select('media_type')

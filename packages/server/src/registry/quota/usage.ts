@@ -3,6 +3,8 @@ import { rootOf } from '../../api/uid.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { readKindLimit, readLimits } from '../../storage/counts/resource-limits.ts'
 import type { Db, Reader, Tx } from '../../storage/db.ts'
+import { prepared } from '../../storage/prepared.ts'
+import type { RegistryUsageRow, RepoBlobRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 import { deleteContents } from '../manifests/contents-rows.ts'
@@ -50,19 +52,34 @@ async function lockPart({ engine, rules }: Db, tx: Tx, root: string, part: strin
   }
 }
 
-async function addUsage(
-  tx: Tx,
-  root: string,
-  part: string,
-  { manifests, bytes }: RegistryUsage,
-): Promise<void> {
-  await tx
+const addUsage = prepared((db, { root, part, manifests, bytes }: RegistryUsageRow) =>
+  db
     .updateTable('registry_usage')
     .set((row) => ({ manifests: row('manifests', '+', manifests), bytes: row('bytes', '+', bytes) }))
     .where('root', '=', root)
-    .where('part', '=', part)
-    .execute()
-}
+    .where('part', '=', part),
+)
+
+const linksElsewhere = prepared((db, { root, repo, digest }: Pick<RepoBlobRow, 'root' | 'repo' | 'digest'>) =>
+  db
+    .selectFrom('repo_blobs')
+    .select('repo')
+    .where('digest', '=', digest)
+    .where('root', '=', root)
+    .where('repo', '<>', repo)
+    .limit(1),
+)
+
+const countOneManifest = prepared((db, { root, part }: Pick<RegistryUsageRow, 'root' | 'part'>) =>
+  db
+    .insertInto('registry_usage')
+    .values({ root, part, manifests: 1, bytes: 0 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['root', 'part'])
+        .doUpdateSet((row) => ({ manifests: row('registry_usage.manifests', '+', 1) })),
+    ),
+)
 
 /** Counts a link that `tx` created. Throws code 8 if the organization's storage quota is exceeded. */
 export async function countBlobLink(
@@ -75,16 +92,8 @@ export async function countBlobLink(
   if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
   await lockPart(db, tx, root, partOf(digest))
   // Checked when no other transaction can link the same bytes.
-  const others = await tx
-    .selectFrom('repo_blobs')
-    .select('repo')
-    .where('digest', '=', digest)
-    .where('root', '=', root)
-    .where('repo', '<>', repo)
-    .limit(1)
-    .execute()
-  if (others.length > 0) return
-  await addUsage(tx, root, partOf(digest), { manifests: 0, bytes: size })
+  if ((await linksElsewhere(tx, { root, repo, digest })).length > 0) return
+  await addUsage(tx, { root, part: partOf(digest), manifests: 0, bytes: size })
   if (limit === undefined) return
   const { bytes } = await readUsage(tx, root)
   if (bytes > limit * MIB) throw storageExceeded(root, limit, bytes - size)
@@ -132,15 +141,7 @@ export async function countManifest(db: Db, tx: Tx, repo: string, digest: string
   const root = rootOf(repo)
   const limit = await readKindLimit(db, tx, 'manifests', root)
   if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
-  await tx
-    .insertInto('registry_usage')
-    .values({ root, part: partOf(digest), manifests: 1, bytes: 0 })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['root', 'part'])
-        .doUpdateSet((row) => ({ manifests: row('registry_usage.manifests', '+', 1) })),
-    )
-    .execute()
+  await countOneManifest(tx, { root, part: partOf(digest) })
   if (limit === undefined) return
   const { manifests } = await readUsage(tx, root)
   if (manifests > limit) throw manifestsExceeded(root, limit, manifests - 1)
@@ -170,7 +171,7 @@ export async function unlinkBlobs(
     sql,
   )
   for (const { part, bytes } of unshared)
-    await addUsage(tx, root, part, { manifests: 0, bytes: -Number(bytes) })
+    await addUsage(tx, { root, part, manifests: 0, bytes: -Number(bytes) })
   const deletion = sqlText(db.engine)
   const text = `delete from repo_blobs where ${which(deletion, 'repo_blobs')} returning digest`
   return (await runInTransaction<{ digest: string }>(tx, text, deletion)).map(({ digest }) => digest)
@@ -199,7 +200,7 @@ export async function deleteManifests(
   )
   const counts = new Map<string, number>()
   for (const { digest } of deleted) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
-  for (const [part, n] of counts) await addUsage(tx, root, part, { manifests: -n, bytes: 0 })
+  for (const [part, n] of counts) await addUsage(tx, { root, part, manifests: -n, bytes: 0 })
   await deleteReferences(db, tx, repo, digests)
   await deleteContents(store, tx, repo, digests)
   await queueSignedImages(db, tx, repo, { subjects: deleted.map(({ subject }) => subject) })

@@ -1,32 +1,37 @@
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
+import { prepared } from '../../storage/prepared.ts'
 import type { TagDigestRow } from '../../storage/schema/tables.ts'
 
 /** The digests that a tag has pointed at: written with the tag, deleted with it. The oldest are dropped beyond a limit. */
+
+const insertDigest = prepared((db, row: TagDigestRow) => db.insertInto('tag_digests').values(row))
+
+/** The newest entry beyond the limit. */
+const newestBeyond = prepared((db, { root, uid }: Pick<TagDigestRow, 'root' | 'uid'>) =>
+  db
+    .selectFrom('tag_digests')
+    .select('since_ms')
+    .where('root', '=', root)
+    .where('uid', '=', uid)
+    .orderBy('since_ms', 'desc')
+    .limit(1)
+    .offset(limits.tagHistoryMax),
+)
 
 /** Records what a tag points at from now on, and deletes entries beyond `tagHistoryMax`. */
 export async function recordDigest(
   tx: Tx,
   { uid, since_ms, digest, actor }: Omit<TagDigestRow, 'root'>,
 ): Promise<void> {
-  await tx
-    .insertInto('tag_digests')
-    .values({ root: rootOf(uid), uid, since_ms, digest, actor })
-    .execute()
-  const newestDeleted = await tx
-    .selectFrom('tag_digests')
-    .select('since_ms')
-    .where('root', '=', rootOf(uid))
-    .where('uid', '=', uid)
-    .orderBy('since_ms', 'desc')
-    .limit(1)
-    .offset(limits.tagHistoryMax)
-    .executeTakeFirst()
+  const root = rootOf(uid)
+  await insertDigest(tx, { root, uid, since_ms, digest, actor })
+  const [newestDeleted] = await newestBeyond(tx, { root, uid })
   if (newestDeleted === undefined) return
   await tx
     .deleteFrom('tag_digests')
-    .where('root', '=', rootOf(uid))
+    .where('root', '=', root)
     .where('uid', '=', uid)
     .where('since_ms', '<=', newestDeleted.since_ms)
     .execute()

@@ -26,7 +26,6 @@ import type { Db, Tx } from '../../storage/db.ts'
 import type { ColumnCondition } from '../../storage/list/list-sql.ts'
 import {
   deleteResource,
-  findUid,
   insertResource,
   lockForChange,
   lockResource,
@@ -40,6 +39,7 @@ import {
   resourceMethods,
 } from '../../storage/resources/resource-methods.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
+import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 import { queueFindingHistory } from '../manifests/finding-history-changes.ts'
 import { touchManifest } from '../manifests/manifest-rows.ts'
@@ -232,8 +232,10 @@ export async function lockRepoOfTag(db: Db, tx: Tx, tag: string): Promise<void> 
 
 /** Locks the tag of a name in a repo that is locked. Undefined if there is none, or it is being deleted. */
 export async function lockTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
-  const uid = await findUid({ kysely: tx }, 'tags', { root: rootOf(repo), parent: repo, name })
-  return uid === undefined ? undefined : lockResource(db, tx, 'tags', uid, 'update')
+  const sql = sqlText(db.engine)
+  const text = `select * from tags where root = ${sql.bind(rootOf(repo))} and parent = ${sql.bind(repo)} and name = ${sql.bind(name)}${db.rules.lockForUpdate}`
+  const [tag] = await runInTransaction<TagRow>(tx, text, sql)
+  return tag
 }
 
 export function toTag(row: TagRow): Tag {

@@ -4,6 +4,7 @@ import { storageFaultOf } from '../../api/storage-faults.ts'
 import { currentContext } from '../../pipeline/request/request-context.ts'
 import type { Tx } from '../db.ts'
 import type { Tables } from '../schema/tables.ts'
+import { runSqliteTransaction } from './transactions.ts'
 
 /**
  * Group commit. SQLite has one writer at a time, and a durable commit mostly waits for the disk. Changes that are ready at the same moment
@@ -73,13 +74,13 @@ export function groupCommit(
 }
 
 async function runAlone(kysely: Kysely<Tables>, { work, waiter }: Change): Promise<void> {
-  await kysely.transaction().execute(work).then(waiter.resolve, waiter.reject)
+  await runSqliteTransaction(kysely, work).then(waiter.resolve, waiter.reject)
 }
 
 async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promise<void> {
   const acknowledgements: (() => void)[] = []
   try {
-    await kysely.transaction().execute(async (tx) => {
+    await runSqliteTransaction(kysely, async (tx) => {
       for (const { work, waiter } of group) {
         await sql`savepoint change`.execute(tx)
         try {

@@ -1,7 +1,7 @@
 import { limits } from '../../config/limits.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
 import { type Tracer, traceJob } from '../../runtime/tracer.ts'
-import type { Db } from '../db.ts'
+import { type Db, repeatableWork } from '../db.ts'
 import { acquireJob, JobInterrupted, type JobKind, type JobLease } from './job-leases.ts'
 import { recordJobResult } from './job-results.ts'
 import type { JobScheduler } from './job-scheduler.ts'
@@ -45,10 +45,12 @@ export function startQueueJob(options: QueueJobOptions): JobScheduler {
     onRun,
   } = options
   const stopping = new AbortController()
+  // If a crash of the database loses a lease, the next renewal ends the run, and another run repeats its work.
+  const leases = repeatableWork(db)
   const poll = async () => {
     if (stopping.signal.aborted || !(await hasWork())) return
     const onError = (error: unknown) => onRun('failed', error)
-    const lease = await acquireJob({ db, clock, leaseMs, signal: stopping.signal, onError }, kind)
+    const lease = await acquireJob({ db: leases, clock, leaseMs, signal: stopping.signal, onError }, kind)
     if (lease === undefined) return
     const startedMs = clock()
     let failure: unknown

@@ -1,11 +1,6 @@
 import { resource as resourceOption } from '@berth/contract/gen/google/api/resource_pb.js'
-import {
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  type DescService,
-  getOption,
-} from '@bufbuild/protobuf'
+import { getOption } from '@berth/contract/options.ts'
+import type { DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf'
 import { type SortFields, timeSortFields } from '../../api/order-by.ts'
 import { type StandardMethod, standardMethod } from '../../api/standard-methods.ts'
 

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 /**
  * The format of refresh tokens. Clients of the public SDK read the expiry, so a token is padded standard base64 of JSON with an integer
@@ -23,7 +23,7 @@ const SECOND_MS = 1000
 const TOKEN_CHARS_MAX = 4096
 
 /** Formats a token. `key`: the installation's key for secrets. */
-export function writeRefreshToken(key: Uint8Array, token: RefreshToken): string {
+export function writeRefreshToken(key: KeyObject, token: RefreshToken): string {
   const claims = {
     iss: token.issuer,
     sub: token.identity,
@@ -41,7 +41,7 @@ export function writeRefreshToken(key: Uint8Array, token: RefreshToken): string 
 }
 
 /** Parses a token that was written with this key, used or not; undefined for any other. */
-export function readRefreshToken(key: Uint8Array, token: string): RefreshToken | undefined {
+export function readRefreshToken(key: KeyObject, token: string): RefreshToken | undefined {
   const claims = token.length > TOKEN_CHARS_MAX ? undefined : parseClaims(token)
   if (claims === undefined) return undefined
   // Only the canonical text is accepted.

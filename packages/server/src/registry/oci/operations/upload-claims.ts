@@ -4,6 +4,7 @@ import type { ApiError } from '../../../api/errors.ts'
 import { rootOf } from '../../../api/uid.ts'
 import { limits } from '../../../config/limits.ts'
 import { type Db, inTransaction, type Tx } from '../../../storage/db.ts'
+import { prepared, preparedRead } from '../../../storage/prepared.ts'
 import type { UploadRow } from '../../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../../storage/sql-text.ts'
 import { MissingBytes, type Upload } from '../../blobs/blob-store.ts'
@@ -14,6 +15,24 @@ import { ociError } from '../errors.ts'
 
 /** Unfinished uploads need no durability: after a power loss the client starts another one. */
 export const UNFINISHED = { mayBeLost: true }
+
+type UploadKey = Pick<UploadRow, 'root' | 'repo' | 'id'>
+
+const uploadOf = preparedRead((db, { root, repo, id }: UploadKey) =>
+  db.selectFrom('uploads').selectAll().where('root', '=', root).where('repo', '=', repo).where('id', '=', id),
+)
+
+export const insertUpload = prepared((db, row: UploadRow) => db.insertInto('uploads').values(row))
+
+const deleteWriter = prepared((db, { root, repo, id, writer }: UploadKey & Pick<UploadRow, 'writer'>) =>
+  db
+    .deleteFrom('uploads')
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('id', '=', id)
+    .where('writer', '=', writer)
+    .returning('id'),
+)
 
 export function newId(): string {
   return randomBytes(16).toString('hex')
@@ -27,13 +46,7 @@ export async function readUpload(
 ): Promise<UploadRow> {
   const { db, clock } = store
   const repo = requireRepo(repository)
-  const row = await db.kysely
-    .selectFrom('uploads')
-    .selectAll()
-    .where('root', '=', rootOf(repo))
-    .where('repo', '=', repo)
-    .where('id', '=', id)
-    .executeTakeFirst()
+  const [row] = await uploadOf(db, { root: rootOf(repo), repo, id })
   if (row === undefined || row.identity !== caller.identity || Number(row.expires_ms) <= clock())
     throw uploadUnknownError()
   return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
@@ -206,12 +219,5 @@ async function updateUpload(
 
 /** Returns false if it is deleted or claimed by another request. */
 export async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('uploads')
-    .where('root', '=', root)
-    .where('repo', '=', repo)
-    .where('id', '=', id)
-    .where('writer', '=', writer)
-    .executeTakeFirst()
-  return numDeletedRows > 0n
+  return (await deleteWriter(tx, { root, repo, id, writer })).length > 0
 }

@@ -31,6 +31,7 @@ import {
   claimUpload,
   deleteUpload,
   type IdleUpload,
+  insertUpload,
   newId,
   readUpload,
   releaseUpload,
@@ -74,7 +75,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
     db,
     async (tx) => {
       await lockPushedRepo(db, tx, repo, context.authorization.repository)
-      await tx.insertInto('uploads').values(row).execute()
+      await insertUpload(tx, row)
     },
     UNFINISHED,
   )

@@ -74,7 +74,7 @@ export function sqliteDialect(
   readonly version: Db['version']
   /** Reads what is committed, without waiting. */
   readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[]
-  /** Sets whether a power loss may undo the following transactions; a later synced commit makes them durable. */
+  /** Sets whether a power loss may undo the next transaction; a later synced commit makes it durable. */
   readonly unsynced: (mayBeLost: boolean) => void
 } {
   const execute = statementRunner(database)
@@ -130,6 +130,12 @@ export function sqliteDialect(
   const externalVersion = database.prepare('pragma data_version').pluck()
   const mutex = createMutex()
   let mayBeLost = false
+  let isSynced = true
+  /** Sets whether commits wait for the disk. The setting costs more than most statements, so it changes only when it must. */
+  const syncCommits = (value: boolean) => {
+    if (value !== isSynced) database.pragma(`synchronous = ${value ? 'FULL' : 'NORMAL'}`)
+    isSynced = value
+  }
   return {
     unsynced(value) {
       mayBeLost = value
@@ -145,11 +151,10 @@ export function sqliteDialect(
           mutex,
           writeTurn,
           hasEnded: () => !database.inTransaction,
-          onBegin() {
-            if (!mayBeLost) return () => undefined
-            database.pragma('synchronous = NORMAL')
-            // Writes outside of transactions are always synced.
-            return () => database.pragma('synchronous = FULL')
+          // Writes outside of transactions are always synced.
+          beforeWrite(isTransaction) {
+            syncCommits(!(isTransaction && mayBeLost))
+            if (isTransaction) mayBeLost = false
           },
           close() {
             committedReader?.close()
@@ -231,17 +236,21 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    const { run, readCommitted, mutex, writeTurn, hasEnded } = this.#access
+    const { run, readCommitted, mutex, writeTurn, hasEnded, beforeWrite } = this.#access
     if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
     if (READS.test(sql)) {
       const read = hasEnded() ? run : readCommitted
       return read(sql, parameters, query) as QueryResult<R>
     }
-    if (!mutex.isLocked() && writeTurn.isHeld) return run(sql, parameters, query) as QueryResult<R>
+    const write = () => {
+      beforeWrite(false)
+      return run(sql, parameters, query) as QueryResult<R>
+    }
+    if (!mutex.isLocked() && writeTurn.isHeld) return write()
     await mutex.acquire()
     try {
       await writeTurn.take()
-      return run(sql, parameters, query) as QueryResult<R>
+      return write()
     } finally {
       writeTurn.finish()
       mutex.release()
@@ -277,14 +286,13 @@ interface DriverContext {
   readonly mutex: Mutex
   /** Whether SQLite has ended the transaction. */
   readonly hasEnded: () => boolean
-  /** Called before a transaction; returns what to call after it. */
-  readonly onBegin: () => () => void
+  /** Called before a transaction, and before a write outside of one. */
+  readonly beforeWrite: (isTransaction: boolean) => void
   readonly close: () => void
 }
 
 function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
-  const { run, writeTurn, mutex, onBegin: began, close } = context
-  let ended: () => void = () => undefined
+  const { run, writeTurn, mutex, beforeWrite, close } = context
   return {
     async init() {},
     async acquireConnection() {
@@ -298,25 +306,18 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
     async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
       await mutex.acquire()
       ;(connection as SqliteConnection).isInTransaction = true
-      ended = began()
-      try {
-        await writeTurn.take()
-        // IMMEDIATE: waits for other processes here, not at the first write.
-        run('begin immediate', [])
-      } catch (error) {
-        ended()
-        throw error
-      }
+      beforeWrite(true)
+      await writeTurn.take()
+      // IMMEDIATE: waits for other processes here, not at the first write.
+      run('begin immediate', [])
     },
     async commitTransaction(connection) {
       if (context.hasEnded()) throw (connection as SqliteConnection).failure
       run('commit', [])
-      ended()
     },
     async rollbackTransaction() {
       // A failed COMMIT or a full disk may have ended it already.
       if (database.inTransaction) run('rollback', [])
-      ended()
     },
     async destroy() {
       close()
