@@ -64,6 +64,12 @@ const MINUTE_MS = 60 * SECOND_MS
 const COMPILE_CACHE = 'node_modules/.cache/node-compile'
 /** Milliseconds that each test file took when it ran last. */
 const DURATIONS = 'node_modules/.cache/berth-test/durations.json'
+/** For each process with tests. New objects die before the larger space for them is full, and are not copied. */
+const NODE_ARGUMENTS = [
+  `--import=${new URL('../test/support/untracked-tests.ts', import.meta.url)}`,
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=64',
+]
 /** Of slow files, in the repository: `npm ci` removes the file above. */
 const RECORDED = 'test/durations.json'
 const RECORDED_MS_MIN = 10 * SECOND_MS
@@ -207,6 +213,7 @@ async function run(files: readonly string[]): Promise<number> {
   const events = runFiles({
     files: parts.map(({ file }) => file),
     concurrency: CONCURRENCY,
+    execArgv: NODE_ARGUMENTS,
     timeout: timeoutMs,
     signal: interrupt.signal,
   })
