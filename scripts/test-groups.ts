@@ -50,7 +50,7 @@ export function groupFiles(
     const file = join(directory, `group-${at + 1}.mjs`)
     writeFileSync(
       file,
-      KEEP_ALIVE + members.map((member) => `await import('${pathToFileURL(resolve(member))}')\n`).join(''),
+      KEEP_ALIVE + members.map((member) => `import '${pathToFileURL(resolve(member))}'\n`).join(''),
     )
     return { file, members, expectedMs }
   })
