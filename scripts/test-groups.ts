@@ -12,15 +12,21 @@ export interface TestProcess {
 }
 
 /**
- * What keeps a file in a process of its own: state of the process that it reads or changes, programs that it starts, and a hook that must run
- * before its tests alone.
+ * What keeps a file in a process of its own: state of the whole process that it measures or changes, processes that read documents, and a hook
+ * that must run before its tests alone.
  */
 const NEEDS_OWN_PROCESS =
-  /process\.(env|memoryUsage|cpuUsage|on)\b|node:(child_process|worker_threads|perf_hooks)|\b(serve|spawn|run)Berth\b|ommandLine\(|startPostgres|startS3|createDocumentReader|createFeedBuilder|hromium|^before\(/m
-const GROUP_MS_MAX = 20_000
+  /process\.(memoryUsage|cpuUsage|on)\b|process\.env\[[^\]]+\] = |assign\(process\.env|setDefaultCA|node:(worker_threads|perf_hooks)|createDocumentReader|createFeedBuilder|^before\(/m
+/** Long enough that starting a process is little of it, short enough that no process is left alone at the end of a run. */
+const GROUP_MS_MAX = 60_000
+/** Where a test waits for something that does not keep the process alive, Node would end it, with all tests that follow. */
+const KEEP_ALIVE = `import { after } from 'node:test'
+const timer = setInterval(() => {}, 2 ** 30)
+after(() => clearInterval(timer))
+`
 
 /**
- * Joins files that can share a process: it loads and optimizes the modules of the server once, which is half of the time of a short file.
+ * Joins files that can share a process: it loads and optimizes the modules of the server once, which takes two seconds of processor time.
  * Writes a file for each group into `directory`.
  */
 export function groupFiles(
@@ -44,7 +50,7 @@ export function groupFiles(
     const file = join(directory, `group-${at + 1}.mjs`)
     writeFileSync(
       file,
-      members.map((member) => `await import('${pathToFileURL(resolve(member))}')\n`).join(''),
+      KEEP_ALIVE + members.map((member) => `import '${pathToFileURL(resolve(member))}'\n`).join(''),
     )
     return { file, members, expectedMs }
   })

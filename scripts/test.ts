@@ -18,6 +18,8 @@ import { createCitusTemplates } from '../test/support/database/citus-databases.t
 import { citusSelection, runsOnCitus } from '../test/support/database/citus-suites.ts'
 import { createPostgresTemplate } from '../test/support/database/postgres-template.ts'
 import { hasCitus, startThrowAwayCluster, type ThrowAwayCluster } from './citus.ts'
+import { buildPackages } from './packages/build.ts'
+import { PROGRAM } from './packages/paths.ts'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
 import { groupFiles, separate, type TestProcess } from './test-groups.ts'
 
@@ -64,6 +66,14 @@ const MINUTE_MS = 60 * SECOND_MS
 const COMPILE_CACHE = 'node_modules/.cache/node-compile'
 /** Milliseconds that each test file took when it ran last. */
 const DURATIONS = 'node_modules/.cache/berth-test/durations.json'
+/** Where a whole run builds the program that it starts in processes. */
+const BUILT = 'node_modules/.cache/berth-test/packages'
+/** For each process with tests. New objects die before the larger space for them is full, and are not copied. */
+const NODE_ARGUMENTS = [
+  `--import=${new URL('../test/support/untracked-tests.ts', import.meta.url)}`,
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=64',
+]
 /** Of slow files, in the repository: `npm ci` removes the file above. */
 const RECORDED = 'test/durations.json'
 const RECORDED_MS_MIN = 10 * SECOND_MS
@@ -114,6 +124,7 @@ async function main(): Promise<number> {
     BERTH_TEST_POSTGRES_TEMPLATE: template?.name,
     BERTH_TEST_CITUS_URLS: cluster?.urls.join(','),
     BERTH_TEST_CITUS_TEMPLATES: clusterTemplates?.join(','),
+    BERTH_TEST_BUNDLE: isWhole() ? buildProgram() : undefined,
     BERTH_GOLDEN: options.golden ? 'write' : undefined,
     FORCE_COLOR: process.stdout.isTTY === true ? '1' : undefined,
   })
@@ -122,6 +133,16 @@ async function main(): Promise<number> {
   } finally {
     await template?.drop()
   }
+}
+
+/** Not a few files, or those of a special kind. */
+function isWhole(): boolean {
+  return filters.length === 0 && !options.long && !options.golden
+}
+
+/** Builds the program: the sources take more than twice as much processor time to start, and a run starts hundreds of servers. */
+function buildProgram(): string {
+  return resolve(join(buildPackages(BUILT).berth, PROGRAM))
 }
 
 /** Sets variables of this process, which those of the test files inherit. */
@@ -196,17 +217,18 @@ async function findCitus(): Promise<string | undefined> {
 async function run(files: readonly string[]): Promise<number> {
   const known = readDurations(DURATIONS)
   const recorded = readDurations(RECORDED)
-  // A file that never ran here: what was recorded, or its size.
-  const expectedMs = (file: string) => known[file] ?? recorded[file] ?? statSync(file).size
+  // A file that never ran here: what was recorded, or its size if it is new or short.
+  const expectedMs = (file: string) =>
+    known[file] ?? recorded[file] ?? Math.min(statSync(file).size, RECORDED_MS_MIN)
   // Selected files run separately: what one of them needs from another would only show then.
-  const isWhole = filters.length === 0 && !options.long && !options.golden
-  const parts = isWhole
+  const parts = isWhole()
     ? groupFiles(files, expectedMs, directory)
     : files.map((file) => separate(file, expectedMs))
   parts.sort((a, b) => b.expectedMs - a.expectedMs)
   const events = runFiles({
     files: parts.map(({ file }) => file),
     concurrency: CONCURRENCY,
+    execArgv: NODE_ARGUMENTS,
     timeout: timeoutMs,
     signal: interrupt.signal,
   })
@@ -229,7 +251,7 @@ async function run(files: readonly string[]): Promise<number> {
   if (interrupt.signal.aborted) return INTERRUPTED
   const durations = durationsOf(finished, expectedMs)
   writeDurations(DURATIONS, { ...known, ...durations })
-  if (options.record && isWhole) writeDurations(RECORDED, rounded(durations))
+  if (options.record && isWhole()) writeDurations(RECORDED, rounded(durations))
   return isSuccess ? 0 : 1
 }
 
@@ -259,7 +281,7 @@ function printSlowest(finished: readonly Finished[]): void {
     const others = members.length > 1 ? ` and ${members.length - 1} more in its process` : ''
     return `${(durationMs / SECOND_MS).toFixed(1).padStart(7)} s  ${members[0]}${others}`
   })
-  print(`\nslowest files:\n${lines.join('\n')}`)
+  print(`\nslowest processes:\n${lines.join('\n')}`)
 }
 
 /** Prints the counts of the run once more, where a list of failures or of slow files came after them. */

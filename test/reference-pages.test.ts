@@ -78,17 +78,21 @@ describe('/docs', () => {
 
   describe('in a browser', { skip: withoutBrowser }, () => {
     let browser: Browser
+    /** Of a wide screen. Reading the description takes a page several seconds: two tests share this one. */
+    let shared: Visit
     before(async () => {
       browser = await startBrowser()
+      shared = await visit({ viewport: { width: 1280, height: 900 } })
     })
     after(() => browser.close())
 
-    /** Opens the page, and fails if it complains of anything or asks anybody else. */
-    const visit = async (
-      look: BrowserContextOptions,
-      work: (page: Page) => Promise<void>,
-      at = '/docs',
-    ): Promise<void> => {
+    interface Visit {
+      readonly page: Page
+      /** Fails if the page complained of anything or asked anybody else. */
+      assertQuiet(): void
+    }
+
+    const visit = async (look: BrowserContextOptions, at = '/docs'): Promise<Visit> => {
       const context = await browser.newContext(look)
       const complaints: string[] = []
       const foreign: string[] = []
@@ -98,92 +102,83 @@ describe('/docs', () => {
         const { origin, protocol } = new URL(request.url())
         if (origin !== berth.url && protocol !== 'data:') foreign.push(request.url())
       })
-      try {
-        const page = await context.newPage()
-        await page.goto(berth.url + at)
-        await page.waitForSelector('.opblock-tag-section')
-        await work(page)
-        assert.deepEqual({ complaints, foreign }, { complaints: [], foreign: [] })
-      } finally {
-        await context.close()
+      const page = await context.newPage()
+      await page.goto(berth.url + at)
+      await page.waitForSelector('.opblock-tag-section')
+      return {
+        page,
+        assertQuiet: () => assert.deepEqual({ complaints, foreign }, { complaints: [], foreign: [] }),
       }
     }
-    const wide = { viewport: { width: 1280, height: 900 } }
     const narrow = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
     const overflow = (page: Page) =>
       page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
     test('shows every operation', async () => {
-      await visit(wide, async (page) => {
-        assert.equal(await page.title(), 'Berth API reference')
-        const tags = page.locator('.opblock-tag')
-        assert.equal(await tags.count(), document.tags.length)
-        const operations = Object.values(document.paths).flatMap((item) => Object.values(item))
-        for (const [index, { name }] of document.tags.entries()) {
-          await tags.nth(index).click()
-          const count = operations.filter((operation) => operation.tags.includes(name)).length
-          await waitUntil(page, `document.querySelectorAll('.opblock').length === ${count}`)
-          assert.equal(await overflow(page), 0)
-          // One at a time: from 150 tags and open operations on, the renderer keeps only those in view in the page.
-          await tags.nth(index).click()
-          await waitUntil(page, `document.querySelectorAll('.opblock').length === 0`)
-        }
-      })
+      const { page, assertQuiet } = shared
+      assert.equal(await page.title(), 'Berth API reference')
+      const tags = page.locator('.opblock-tag')
+      assert.equal(await tags.count(), document.tags.length)
+      const operations = Object.values(document.paths).flatMap((item) => Object.values(item))
+      for (const [index, { name }] of document.tags.entries()) {
+        await tags.nth(index).click()
+        const count = operations.filter((operation) => operation.tags.includes(name)).length
+        await waitUntil(page, `document.querySelectorAll('.opblock').length === ${count}`)
+        assert.equal(await overflow(page), 0)
+        // One at a time: from 150 tags and open operations on, the renderer keeps only those in view in the page.
+        await tags.nth(index).click()
+        await waitUntil(page, `document.querySelectorAll('.opblock').length === 0`)
+      }
+      assertQuiet()
     })
 
     test('calls the server with the token that its reader enters', async () => {
       const parent = `${berth.url}/iam/v2beta1/groups/${berth.organization}`
       const { body: group } = await call('POST', parent, { token: berth.token, body: { name: 'quay' } })
-      await visit(
-        wide,
-        async (page) => {
-          await page.locator('.scheme-container .authorize').click()
-          await page.locator('#auth-bearer-value').first().fill(berth.token)
-          await page.locator('.auth-container').first().locator('button.authorize').click()
-          await page.locator('.close-modal').click()
+      const { page, assertQuiet } = shared
+      await page.locator('.scheme-container .authorize').click()
+      await page.locator('#auth-bearer-value').first().fill(berth.token)
+      await page.locator('.auth-container').first().locator('button.authorize').click()
+      await page.locator('.close-modal').click()
 
-          const operation = page.locator('#operations-Groups-GetGroup')
-          await operation.locator('.try-out__btn').click()
-          // Its slash goes out escaped.
-          await operation.locator('tr[data-param-name="uid"] input').fill(group.uid)
-          await operation.locator('.execute').click()
-          const status = operation.locator('.live-responses-table .response-col_status').last()
-          await status.waitFor()
-          assert.equal((await status.innerText()).trim().split('\n')[0], '200')
-          const body = await operation.locator('.live-responses-table .highlight-code').innerText()
-          assert.match(body, new RegExp(`"uid": "${group.uid}"`))
-        },
-        '/docs#/Groups/GetGroup',
-      )
+      await page.locator('#operations-tag-Groups').click()
+      const operation = page.locator('#operations-Groups-GetGroup')
+      await operation.locator('.opblock-summary-control').click()
+      await operation.locator('.try-out__btn').click()
+      // Its slash goes out escaped.
+      await operation.locator('tr[data-param-name="uid"] input').fill(group.uid)
+      await operation.locator('.execute').click()
+      const status = operation.locator('.live-responses-table .response-col_status').last()
+      await status.waitFor()
+      assert.equal((await status.innerText()).trim().split('\n')[0], '200')
+      const body = await operation.locator('.live-responses-table .highlight-code').innerText()
+      assert.match(body, new RegExp(`"uid": "${group.uid}"`))
+      assertQuiet()
     })
 
     test('opens the operation that its address names, and fits a phone, light and dark', async () => {
-      await visit(
-        narrow,
-        async (page) => {
-          for (const [tag, id] of [
-            ['Groups', 'CreateGroup'],
-            ['Identities', 'ListIdentities'],
-            ['Repos', 'UpdateRepo'],
-          ]) {
-            const operation = `#operations-${tag}-${id}`
-            // The first one is open: the address names it.
-            if (id !== 'CreateGroup') {
-              await page.locator(`#operations-tag-${tag}`).click()
-              await page.locator(`${operation} .opblock-summary-control`).click()
-            }
-            await page.waitForSelector(`${operation}.is-open .responses-wrapper`)
-            for (const colorScheme of ['light', 'dark'] as const) {
-              await page.emulateMedia({ colorScheme })
-              const background = colorScheme === 'dark' ? 'rgb(23, 28, 37)' : 'rgb(255, 255, 255)'
-              // The renderer applies the color scheme some time after the call returns.
-              await eventually(async () => (await page.evaluate(BACKGROUND)) === background)
-              assert.equal(await overflow(page), 0, id)
-            }
-          }
-        },
-        '/docs#/Groups/CreateGroup',
-      )
+      const { page, assertQuiet } = await visit(narrow, '/docs#/Groups/CreateGroup')
+      for (const [tag, id] of [
+        ['Groups', 'CreateGroup'],
+        ['Identities', 'ListIdentities'],
+        ['Repos', 'UpdateRepo'],
+      ]) {
+        const operation = `#operations-${tag}-${id}`
+        // The first one is open: the address names it.
+        if (id !== 'CreateGroup') {
+          await page.locator(`#operations-tag-${tag}`).click()
+          await page.locator(`${operation} .opblock-summary-control`).click()
+        }
+        await page.waitForSelector(`${operation}.is-open .responses-wrapper`)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          const background = colorScheme === 'dark' ? 'rgb(23, 28, 37)' : 'rgb(255, 255, 255)'
+          // The renderer applies the color scheme some time after the call returns.
+          await eventually(async () => (await page.evaluate(BACKGROUND)) === background)
+          assert.equal(await overflow(page), 0, id)
+        }
+      }
+      assertQuiet()
     })
 
     test('without JavaScript it leads to the description', async () => {

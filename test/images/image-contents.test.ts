@@ -386,7 +386,9 @@ onEveryStore(
       assert.notEqual(page.body.images[0].repoUid, next.body.images[0].repoUid)
       const sorted = Array.from({ length: 20 }, (_, at) => `b${at + 10}`)
       for (const tag of sorted.toReversed()) await pushImage(owner, `${name}-2`, image, tag)
-      const { body: tagged } = await api.get(`registry/package_images/${await repoUid(api, `${name}-2`)}`, {
+      const second = await repoUid(api, `${name}-2`)
+      await waitForContents(api, second, 'b10')
+      const { body: tagged } = await api.get(`registry/package_images/${second}`, {
         name: 'musl',
         version: '1.2.5-r0',
       })

@@ -6,6 +6,9 @@ import type { Command, CommandResult } from './command-thread.ts'
 /** Each loads the modules once; a command that waits for another must not keep that from running. */
 const THREADS_MAX = 3
 
+/** A busy process asks for more output of a thread when a command has already replaced its streams, which Node does not expect. */
+const OWN_OUTPUT = { stdout: true, stderr: true }
+
 const idle: Worker[] = []
 const waiting: (() => void)[] = []
 let busyCount = 0
@@ -24,7 +27,8 @@ export async function runInThread(command: Command, timeoutMs: number): Promise<
 }
 
 async function runNow(command: Command, timeoutMs: number): Promise<CommandResult> {
-  const thread = idle.pop() ?? new Worker(new URL('command-thread.ts', import.meta.url), { env: {} })
+  const thread =
+    idle.pop() ?? new Worker(new URL('command-thread.ts', import.meta.url), { env: {}, ...OWN_OUTPUT })
   thread.ref()
   const ended = Promise.withResolvers<CommandResult>()
   const fail = (error: Error) => ended.reject(error)
