@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { byImageText } from '@berth/server/findings/storage/affected-images.ts'
 import { packagesOf } from '@berth/server/findings/storage/image-findings.ts'
@@ -13,6 +14,7 @@ import { methods, requestAt } from '../support/api/methods.ts'
 import { createTenant } from '../support/api/sample-requests.ts'
 import { bindRole, createIdentity, createOrganization } from '../support/api/tenant.ts'
 import { engineDatabases } from '../support/database/databases.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth } from '../support/server/test-berth.ts'
 
 // SQLite would compile a statement again at every execution if its plan could depend on a value (ADR 88).
@@ -76,7 +78,7 @@ describe('plans of SQLite', () => {
   })
 
   test('look up the packages of several images, and do not read those of all images in their order', async (t) => {
-    const db = await openSqliteDb(':memory:')
+    const db = await openSqliteDb(join(temporaryDirectory(t), 'berth.db'))
     t.after(() => db.close())
     await migrate(db)
     const sql = sqlText(db.engine)
@@ -86,7 +88,7 @@ describe('plans of SQLite', () => {
   })
 
   test('look up the vulnerabilities of each pair on a later page of images', async (t) => {
-    const db = await openSqliteDb(':memory:')
+    const db = await openSqliteDb(join(temporaryDirectory(t), 'berth.db'))
     t.after(() => db.close())
     await migrate(db)
     const sql = sqlText(db.engine)
