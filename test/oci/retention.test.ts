@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { RepoPolicySchema, RetentionSchema } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
+import { prepareRules } from '@berth/server/registry/retention/evaluation.ts'
 import { manifestsToDelete } from '@berth/server/registry/retention/unreferenced-manifests.ts'
+import { create } from '@bufbuild/protobuf'
 import {
   assertError,
   failedPreconditionError,
@@ -284,6 +287,23 @@ onEveryDatabase(
           .execute()
       const going = await manifestsToDelete(db, repo, clock())
       assert.deepEqual([going.length, going[0]], [digests.length + 1, subject.digest])
+    })
+
+    test('a tag that moves after the newest tags were found is one of them', async () => {
+      const { owner, name, repo, images, left } = await prepared('a', 'b', 'c')
+      const { db, clock } = cast().berth.berth.installation.store
+      const retention = create(RetentionSchema, { rules: [{ newest: 1 }] })
+      const target = { repo, retention, immutable: create(RepoPolicySchema) }
+      const rules = await prepareRules(db.kysely, target, clock())
+      const deletedTags = async () => {
+        const rows = await db.kysely.selectFrom('tags').selectAll().where('parent', '=', repo).execute()
+        return rows.filter((tag) => rules.evaluate(tag).deleted).map((tag) => tag.name)
+      }
+      assert.deepEqual((await deletedTags()).sort(), ['a', 'b'])
+      cast().berth.advance(10)
+      assert.equal((await putManifest(owner, name, 'a', images['b'] as TestImage)).status, 201)
+      assert.deepEqual(await deletedTags(), ['b'])
+      assert.deepEqual(await left(), ['a', 'b', 'c'])
     })
 
     test('pushes and deletions continue during a run, and their changes are kept', async () => {

@@ -28,6 +28,8 @@ export interface NewestTags {
   readonly names: ReadonlySet<string>
   /** When the oldest of them changed. */
   readonly sinceMs: number
+  /** Also true for a tag that was created or moved since they were found: it is newer than they are. */
+  includes(tag: TagCandidate): boolean
 }
 
 export interface RetentionRules {
@@ -61,7 +63,7 @@ export async function prepareRules(
   const newest = rankings.map((ranking) => ranking?.newest())
   const keeps = (rule: RetentionRule, at: number, tag: TagCandidate): boolean =>
     ruleMatches(rule, tag.name) &&
-    (newest[at] === undefined || newest[at].names.has(tag.name)) &&
+    (newest[at] === undefined || newest[at].includes(tag)) &&
     (rule.youngerThan === undefined || nowMs - tag.updated_ms <= (durationMs(rule.youngerThan) ?? 0))
   return {
     newest: newest.filter((some) => some !== undefined),
@@ -98,10 +100,15 @@ function rankNewest(rule: RetentionRule) {
       first.splice(low, 0, tag)
       first.length = Math.min(first.length, rule.newest)
     },
-    newest: (): NewestTags => ({
-      names: new Set(first.map(({ name }) => name)),
-      sinceMs: first.at(-1)?.updated_ms ?? 0,
-    }),
+    newest(): NewestTags {
+      const names = new Set(first.map(({ name }) => name))
+      const last = first[rule.newest - 1]
+      return {
+        names,
+        sinceMs: first.at(-1)?.updated_ms ?? 0,
+        includes: (tag) => names.has(tag.name) || last === undefined || isNewer(tag, last),
+      }
+    },
   }
 }
 
