@@ -98,7 +98,7 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
       // What changed again meanwhile has another revision and stays.
       await deleteRows(db, tx, 'finding_history_changes', done)
       // Always in the same order, so that transactions do not wait for each other in a circle.
-      for (const [root, uids] of [...tagsOfImages].sort())
+      for (const [root, uids] of [...tagsOfImages].sort(([a], [b]) => (a < b ? -1 : 1)))
         await queueFindingHistory(db, tx, root, 'tag', uids, startMs)
       // Later than the start: this run ends.
       for (const { root, kind, subject } of waiting)
