@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { SigningKey } from '../keys/signing-keys.ts'
-import { withOptions } from './key-options.ts'
+import { derToEcdsa, P256_NUMBER_BYTES } from './ecdsa-signature.ts'
 
 /**
  * Signs a JWT of this server (RFC 7515 section 7.1, RFC 7518 sections 3.3 and 3.4) with `node:crypto`, in half of the CPU time that the library takes
@@ -14,12 +14,11 @@ export async function signJwt(
 ): Promise<string> {
   // JSON omits undefined members.
   const signed = `${encode({ alg: algorithm, kid, typ })}.${encode(claims)}`
-  const signature = await signAsync('sha256', Buffer.from(signed), withOptions(key, jwsEncoding))
+  const bytes = await signAsync('sha256', Buffer.from(signed), key)
+  const signature = algorithm === 'ES256' ? derToEcdsa(bytes, P256_NUMBER_BYTES) : bytes
   return `${signed}.${signature.toString('base64url')}`
 }
 
-/** Encoding of ECDSA signatures; other algorithms ignore it. */
-const jwsEncoding = { dsaEncoding: 'ieee-p1363' } as const
 const signAsync = promisify(sign)
 
 function encode(value: object): string {
