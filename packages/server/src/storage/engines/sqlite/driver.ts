@@ -29,14 +29,16 @@ const STATEMENTS_MAX = 500
 const BUSY_TIMEOUT_MS = 5000
 
 export function openSqlite(file: string, options: { readonly?: boolean } = {}): Database.Database {
-  const database = new Database(file, { readonly: options.readonly ?? false, timeout: BUSY_TIMEOUT_MS })
-  if (!options.readonly) {
+  const isReadonly = options.readonly ?? false
+  const database = new Database(file, { readonly: isReadonly, timeout: BUSY_TIMEOUT_MS })
+  if (!isReadonly) {
     database.pragma('journal_mode = WAL')
     // Acknowledged commits survive a power loss.
     database.pragma('synchronous = FULL')
     database.pragma('foreign_keys = ON')
   }
-  database.pragma('cache_size = -65536') // KiB
+  // SQLite looks through the whole cache after each commit that has split a page.
+  database.pragma(`cache_size = ${isReadonly ? -65536 : -16384}`) // KiB
   database.pragma('mmap_size = 1073741824') // bytes; reads beyond the page cache skip a copy
   database.pragma('temp_store = MEMORY')
   return database
