@@ -79,6 +79,8 @@ export interface EngineRules extends SqlRules {
     background: Db,
     run: (kysely: Db['kysely']) => Promise<readonly string[]>,
   ): Promise<readonly string[]>
+  /** What all migrations create in an empty database; undefined where they run one by one. */
+  wholeSchema(): Promise<WholeSchema | undefined>
   /** Gives the tables that migrations created their home (schema/table-homes.ts). Does nothing to a database on one server. */
   placeTables(background: Db): Promise<void>
   /** Whether tables are on several servers, by organization. */
@@ -96,6 +98,12 @@ export interface EngineRules extends SqlRules {
    * `placeTables` does the same for tables that later migrations create.
    */
   enableQueryFromAnyNode(background: Db): Promise<void>
+}
+
+/** The schema of a version, and the names of the migrations that lead to it. */
+export interface WholeSchema {
+  readonly migrations: readonly string[]
+  readonly statements: readonly string[]
 }
 
 /** A server of a distributed database. */

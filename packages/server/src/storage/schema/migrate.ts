@@ -36,6 +36,7 @@ import * as identityOrganizations from '../migrations/0037-identity-organization
 import * as supportEnd from '../migrations/0038-support-end.ts'
 import * as recordIndex from '../migrations/0039-record-index.ts'
 import * as exploited from '../migrations/0040-exploited.ts'
+import { createSchema } from './create-schema.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -91,6 +92,7 @@ export async function migrate(db: Db): Promise<string[]> {
 }
 
 async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
+  const created = await createSchema(db, kysely)
   const { error, results } = await migratorOf(db, kysely).migrateToLatest()
   if (error instanceof ApiError) throw error
   if (error !== undefined) {
@@ -98,7 +100,7 @@ async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
     await requireKnownMigrations(db)
     throw new Error('the database schema could not be brought up to date', { cause: error })
   }
-  return (results ?? []).map((result) => result.migrationName)
+  return [...created, ...(results ?? []).map((result) => result.migrationName)]
 }
 
 /** The database has migrations that this version does not know. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { openSqliteDb } from '../db.ts'
-import { migrate } from './migrate.ts'
+import { type Db, openSqliteDb } from '../db.ts'
+import { migrate, migrateTo, migrations } from './migrate.ts'
 
 test('the row types are the migrated schema, column by column', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
@@ -21,6 +21,41 @@ test('the row types are the migrated schema, column by column', async (t) => {
   const types: Readonly<Record<string, string>> = { TEXT: 'string', INTEGER: 'number', BLOB: 'Uint8Array' }
   const migrated = rows.map((row) => `${row.name}.${row.column}: ${types[row.type.toUpperCase()]}`)
   assert.deepEqual(migrated.sort(), declaredColumns().sort())
+})
+
+test('a new SQLite database is what all migrations make of an empty one (npm run generate)', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const contentsAfter = async (prepare: (db: Db) => Promise<unknown>) => {
+    const db = await openSqliteDb(join(directory, `${prepare.name}.db`))
+    try {
+      await prepare(db)
+      const schema = await db.read<object>(
+        'select type, name, tbl_name, sql from sqlite_schema order by name',
+        [],
+      )
+      const rows = new Map<string, unknown>()
+      for (const { name } of await db.read<{ name: string }>(db.rules.tableNamesQuery, []))
+        rows.set(
+          name,
+          await db.read(
+            name === 'migrations' ? 'select name from migrations' : `select * from "${name}"`,
+            [],
+          ),
+        )
+      return { schema, rows }
+    } finally {
+      await db.close()
+    }
+  }
+  const created = await contentsAfter(async function create(db) {
+    assert.deepEqual(await migrate(db), Object.keys(migrations))
+    assert.deepEqual(await migrate(db), [])
+  })
+  const migrated = await contentsAfter(async function migrateOneByOne(db) {
+    await migrateTo(db, Object.keys(migrations).at(-1)!)
+  })
+  assert.deepEqual(created, migrated)
 })
 
 /** `table.column: type` of all that tables.ts declares. */

@@ -308,6 +308,7 @@ export const rules: EngineRules = {
   isShared: true,
   listSessions,
   withMigrationLock,
+  wholeSchema: async () => undefined,
   placeTables,
   isDistributed,
   groupByServer,

@@ -342,6 +342,8 @@ export const rules: EngineRules = {
   isShared: false,
   // A migration holds the write lock of the file.
   withMigrationLock: ({ kysely }, run) => run(kysely),
+  // Imported when it is needed: once in the life of a database.
+  wholeSchema: async () => (await import('./schema.ts')).schema,
   async placeTables() {},
   isDistributed: () => false,
   groupByServer: async (_db, organizations) => [organizations],
