@@ -11,12 +11,12 @@ import {
   union,
   without,
 } from '@berth/contract/capabilities.ts'
-import { LRUCache } from 'lru-cache'
 import { type ApiError, unavailable } from '../api/errors.ts'
 import { isWithin, pathOf, rootOf } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
+import { createGrowingCache } from '../runtime/growing-cache.ts'
 import type { Store } from '../storage/store.ts'
 import { readVoucher } from '../tokens/sessions/valid-sessions.ts'
 import { type GrantRow, type GrantsStore, readGrantRows, type UnreadRow } from './access/grant-rows.ts'
@@ -47,7 +47,7 @@ interface CachedGrants {
 
 export function createGrantsReader(store: GrantsStore, rules: GrantRules): ReadGrants {
   const { db, clock } = store
-  const cache = new LRUCache<string, CachedGrants>({ max: CACHED_IDENTITIES_MAX })
+  const cache = createGrowingCache<CachedGrants>(CACHED_IDENTITIES_MAX)
 
   const read = async (caller: Caller, key: string, version: number | undefined) => {
     const facts: readonly GrantRow[] = await readGrantRows(store, caller)

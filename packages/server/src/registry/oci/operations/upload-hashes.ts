@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { limits } from '../../../config/limits.ts'
+import { createGrowingCache } from '../../../runtime/growing-cache.ts'
 
 /**
  * Hash states of uploads between their requests, so that no byte is hashed twice if one process receives them all. A hash state cannot
@@ -13,9 +13,7 @@ export interface UploadHashes {
 }
 
 export function createUploadHashes(): UploadHashes {
-  const cache = new LRUCache<string, { readonly size: number; readonly hash: Hash }>({
-    max: limits.uploadHashesMax,
-  })
+  const cache = createGrowingCache<{ readonly size: number; readonly hash: Hash }>(limits.uploadHashesMax)
   return {
     take(id, size) {
       const known = cache.get(id)
