@@ -1,3 +1,9 @@
+export interface AppendOptions {
+  readonly isLast?: boolean
+  readonly isTakenOver?: boolean
+  readonly release?: (chunk: Uint8Array) => void
+}
+
 /**
  * A store of the bytes of blobs. It knows nothing of digests, repos and permissions: the database has the locations. What it has
  * acknowledged is durable, and incomplete blobs are never visible.
@@ -7,13 +13,10 @@ export interface BlobStore {
    * Appends to an upload at `size`; bytes beyond that are discarded. Resolves when the source ends, with the new state of the
    * upload. If the source fails, so does this, and the upload is unchanged. `isLast`: this process commits or discards it next, so
    * it need not be durable. `isTakenOver`: a previous writer may still be writing, which must not change the
-   * result. Rejects with MissingBytes if the bytes no longer exist.
+   * result. `release` is called with each chunk when its bytes are stored; they may be gone then. Rejects with MissingBytes if the bytes no
+   * longer exist.
    */
-  append(
-    upload: Upload,
-    bytes: AsyncIterable<Uint8Array>,
-    options?: { readonly isLast?: boolean; readonly isTakenOver?: boolean },
-  ): Promise<Upload>
+  append(upload: Upload, bytes: AsyncIterable<Uint8Array>, options?: AppendOptions): Promise<Upload>
   /** Returns the upload with all bytes that are stored of it, also by a writer that did not report its progress; never less than `size`. */
   readProgress(upload: Upload): Promise<Upload>
   /** Reads a complete upload: nothing is appended to it afterwards. A chunk is valid until the next one is requested. */

@@ -54,6 +54,23 @@ test('an upload grows by appending, and is visible as a blob only after it is co
     assert.ok((await read(blobs.read(location, { start, end }))).equals(bytes.subarray(start, end)))
 })
 
+test('chunks are released once, when their bytes are stored', async () => {
+  const { blobs } = store()
+  const chunks = Array.from({ length: 40 }, () => Buffer.from(randomBytes(65_536)))
+  const bytes = Buffer.concat(chunks)
+  const released: Uint8Array[] = []
+  const release = (chunk: Uint8Array) => {
+    released.push(chunk)
+    chunk.fill(0)
+  }
+  const upload = await blobs.append(begun(), pieces(...chunks), { release })
+  assert.deepEqual(
+    released.map((chunk) => chunks.indexOf(chunk as Buffer<ArrayBuffer>)),
+    [...chunks.keys()],
+  )
+  assert.ok((await read(blobs.readUpload(upload))).equals(bytes))
+})
+
 test('a failed append leaves the upload unchanged, and the next one continues there', async () => {
   const { blobs } = store()
   const first = await blobs.append(begun(), pieces(Buffer.from('abc')))

@@ -42,14 +42,14 @@ export function fileBlobs(directory: string): BlobStore {
   }
 
   return {
-    async append(upload, bytes, { isTakenOver = false } = {}) {
+    async append(upload, bytes, { isTakenOver = false, release = () => {} } = {}) {
       await createDirectory(uploads)
       if (isTakenOver) await replaceUploadFile(fileOf(upload), upload)
       const file = await openUpload(fileOf(upload), upload)
       try {
         // The size of the file is the progress of the upload.
         if (upload.size > 0) await file.truncate(upload.size)
-        return { ...upload, size: await writeChunks(file, upload.size, bytes) }
+        return { ...upload, size: await writeChunks(file, upload.size, bytes, release) }
       } catch (error) {
         // On a full disk, release the space of the failed append.
         if (isStorageFull(error)) await file.truncate(upload.size)
@@ -172,6 +172,7 @@ async function writeChunks(
   file: FileHandle,
   from: number,
   bytes: AsyncIterable<Uint8Array>,
+  release: (chunk: Uint8Array) => void,
 ): Promise<number> {
   let position = from
   let pending: Uint8Array[] = []
@@ -181,6 +182,7 @@ async function writeChunks(
     pending = []
     pendingBytes = 0
     if (pieces.length > 0) position += await writeAll(file, pieces, position)
+    pieces.forEach(release)
   }
   for await (const chunk of bytes) {
     pending.push(chunk)

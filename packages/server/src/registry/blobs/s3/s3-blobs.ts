@@ -63,7 +63,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   const newTail = (id: string) => `${folderOf(id)}tail-${randomBytes(8).toString('hex')}`
 
   return {
-    async append(upload, bytes, { isLast = false } = {}) {
+    async append(upload, bytes, { isLast = false, release } = {}) {
       const { id } = upload
       const former = parseState(upload.state)
       const tags = [...(former.tags ?? [])]
@@ -96,6 +96,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
             if (buffers.length === PART_BYTES) await sendPart()
             rest = buffers.add(rest)
           }
+          release?.(chunk)
         }
         if (size === upload.size) return upload
         await tasks.wait()

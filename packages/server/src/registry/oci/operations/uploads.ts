@@ -4,6 +4,7 @@ import { isStorageFull } from '../../../api/storage-faults.ts'
 import { rootOf, type Uid } from '../../../api/uid.ts'
 import { limits } from '../../../config/limits.ts'
 import type { HttpReply } from '../../../port/http.ts'
+import { releaseBytes } from '../../../runtime/release-bytes.ts'
 import { requireUnchangedRights } from '../../../storage/changes/mutation.ts'
 import { inTransaction, type Tx } from '../../../storage/db.ts'
 import type { UploadRow } from '../../../storage/schema/tables.ts'
@@ -98,6 +99,7 @@ async function pushMonolithic(
   try {
     upload = await blobs.append(upload, hashBytes(quota.limitBytes(context.request.stream(), 0), hash), {
       isLast: true,
+      release: releaseBytes,
     })
     requireLength(context, upload.size)
     requireDigest(digest, `${digest.algorithm}:${hash.digest('hex')}`)
@@ -280,7 +282,7 @@ async function writeUpload(
   try {
     quota.requireBytes(start + declaredLength(context))
     const bytes = hash === undefined ? body.bytes : hashBytes(body.bytes, hash)
-    end = await blobs.append(stored, bytes, { isTakenOver })
+    end = await blobs.append(stored, bytes, { isTakenOver, release: releaseBytes })
     failure = body.failure()
     if (failure === undefined) requireLength(context, received.bytes)
   } catch (error) {
