@@ -23,7 +23,7 @@ import { createReadBuffers, type ReadBuffers } from './read-buffers.ts'
  */
 
 /** Bytes per write. */
-const PIECE_BYTES = 1024 * 1024
+const PIECE_BYTES = 256 * 1024
 /** Limits the number of small chunks that are collected for one write. */
 const PIECES_MAX = 1024
 
