@@ -52,6 +52,10 @@ export function depthOf(uid: string): number {
   return uid.length <= ROOT_CHARS ? 0 : (uid.length - ROOT_CHARS) / 17
 }
 
+export function isRoot(uid: string): boolean {
+  return uid.length === ROOT_CHARS
+}
+
 /** Returns whether `uid` is `scope` or a descendant of it. The scope '' is the platform and contains everything. */
 export function isWithin(uid: string, scope: string): boolean {
   return (

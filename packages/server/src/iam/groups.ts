@@ -30,6 +30,7 @@ import { type RecordedProvider, recordedProviderOf } from '../pipeline/vouching.
 import { mutate } from '../storage/changes/mutation.ts'
 import { deleteLimits } from '../storage/counts/resource-limits.ts'
 import type { Tx } from '../storage/db.ts'
+import type { ListRequest } from '../storage/list/list.ts'
 import { findOrganizationByName } from '../storage/organizations.ts'
 import {
   deleteResource,
@@ -53,7 +54,7 @@ import {
   findExpiredInvites,
   type GroupDependents,
 } from './groups/dependents.ts'
-import { groupMessage, groupMessages } from './groups/group-message.ts'
+import { type GroupColumn, groupColumns, groupMessage, groupMessages } from './groups/group-message.ts'
 import { updateAllGroups } from './groups/organization.ts'
 import { GROUP_TYPE, lockGroup } from './groups/parent-group.ts'
 import { resolveParent } from './groups/parent-reference.ts'
@@ -77,9 +78,10 @@ export function groupsService(
   { openOrganizations, blockedEmailDomains, dependents }: GroupRules,
 ) {
   const { db } = store
-  const groups: ResourceDeclaration<'groups', typeof GroupSchema> = {
+  const groups: ResourceDeclaration<'groups', typeof GroupSchema, ListRequest, GroupColumn> = {
     table: 'groups',
     schema: GroupSchema,
+    columns: groupColumns,
     toMessages: (rows, reader) => groupMessages(db, rows, reader.isTransaction ? (reader as Tx) : undefined),
     async beforeDelete(tx, { uid, parent }) {
       const contents = await findContents(tx, uid, store.clock())

@@ -164,3 +164,18 @@ for (const desc of [allFieldKinds, ...productTypes]) {
     )
   })
 }
+
+const withoutNulls = (text: string): unknown =>
+  JSON.parse(text, (_, value: unknown) => (value === null ? undefined : value))
+
+for (const desc of [allFieldKinds, ...productTypes]) {
+  test(`${desc.typeName}: version 1 adds only members that are null`, () => {
+    const [write, writeV1] = [createJsonWriter(desc), createJsonWriter(desc, 'version 1')]
+    fc.assert(
+      fc.property(randomMessage(desc), (message) => {
+        assert.deepEqual(withoutNulls(writeV1(message)), withoutNulls(write(message)))
+      }),
+      { numRuns: 20 },
+    )
+  })
+}

@@ -16,15 +16,20 @@ import { camelCasePath } from '../../api/field-mask.ts'
  */
 export type JsonWriter<T extends Message = Message> = (message: T) => string
 
-/** A type refers to others through their cells, so that it may contain itself. */
-interface Cell {
-  write: (message: unknown) => string
+type Write = (value: unknown) => string
+type Fields = Readonly<Record<string, unknown>>
+
+/** Writes values of one type. `isText`: without their quotation marks, which are joined with the names around them. */
+interface ValueWriter {
+  readonly isText: boolean
+  /** A type refers to others through their writers, so that it may contain itself. */
+  write: Write
 }
 
 /** How messages look in JSON; version 1 also writes unset messages, as `null`, and what only JSON has. */
 export type Dialect = 'current' | 'version 1'
 
-const cells: Readonly<Record<Dialect, Map<DescMessage, Cell>>> = {
+const messageWriters: Readonly<Record<Dialect, Map<DescMessage, ValueWriter>>> = {
   current: new Map(),
   'version 1': new Map(),
 }
@@ -37,17 +42,20 @@ export function createJsonWriter<D extends DescMessage>(
   desc: D,
   dialect: Dialect = 'current',
 ): JsonWriter<MessageShape<D>> {
-  return cellOf(desc, dialect).write
+  return quoted(messageWriter(desc, dialect))
 }
 
-const wellKnown: Readonly<Record<string, (message: never) => string>> = {
-  'google.protobuf.Timestamp': (message: { seconds: bigint; nanos: number }) => `"${timestampText(message)}"`,
-  'google.protobuf.Duration': (message: { seconds: bigint; nanos: number }) => `"${durationText(message)}"`,
-  'google.protobuf.FieldMask': ({ paths }: { paths: readonly string[] }) =>
-    quote(paths.map(camelCasePath).join(',')),
-  'google.protobuf.Empty': () => '{}',
-  'google.protobuf.Value': anyValueText,
+const wellKnown: Readonly<Record<string, ValueWriter>> = {
+  'google.protobuf.Timestamp': textWriter(timestampText),
+  'google.protobuf.Duration': textWriter(durationText),
+  'google.protobuf.FieldMask': textWriter(({ paths }: { paths: readonly string[] }) =>
+    escape(paths.map(camelCasePath).join(',')),
+  ),
+  'google.protobuf.Empty': plainWriter(() => '{}'),
+  'google.protobuf.Value': plainWriter(anyValueText),
 }
+
+const stringWriter = textWriter(escape)
 
 /** A value without a kind, which only gRPC can send, is null. */
 function anyValueText({ kind }: Value): string {
@@ -59,151 +67,178 @@ function anyValueText({ kind }: Value): string {
     case 'boolValue':
       return String(kind.value)
     case 'listValue':
-      return list(kind.value.values, anyValueText as Write)
+      return listText(kind.value.values, anyValueText as Write)
     case 'structValue':
-      return map(kind.value.fields, anyValueText as Write)
+      return mapText(kind.value.fields, anyValueText as Write)
     default:
       return 'null'
   }
 }
 
-function cellOf(desc: DescMessage, dialect: Dialect): Cell {
-  const known = cells[dialect].get(desc)
+function textWriter<T>(write: (value: T) => string): ValueWriter {
+  return { isText: true, write: write as Write }
+}
+
+function plainWriter<T>(write: (value: T) => string): ValueWriter {
+  return { isText: false, write: write as Write }
+}
+
+function quoted(writer: ValueWriter): Write {
+  return (value) => (writer.isText ? `"${writer.write(value)}"` : writer.write(value))
+}
+
+function messageWriter(desc: DescMessage, dialect: Dialect): ValueWriter {
+  const known = wellKnown[desc.typeName] ?? messageWriters[dialect].get(desc)
   if (known !== undefined) return known
-  const cell: Cell = { write: () => '' }
-  cells[dialect].set(desc, cell)
+  if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc.typeName} has no JSON writer`)
+  const writer = plainWriter<unknown>(() => '')
+  messageWriters[dialect].set(desc, writer)
   try {
-    cell.write = (wellKnown[desc.typeName] as Cell['write'] | undefined) ?? messageWriter(desc, dialect)
+    writer.write = objectWriter(membersOf(desc, dialect))
   } catch (error) {
-    cells[dialect].delete(desc)
+    messageWriters[dialect].delete(desc)
     throw error
   }
-  return cell
+  return writer
 }
 
-type Write = (value: unknown) => string
-type Fields = Readonly<Record<string, unknown>>
+/** Pieces for the start of an object, and for the positions after a value and after a text, whose quotation mark is missing. */
+type ByPosition = readonly [first: string, afterValue: string, afterText: string]
 
-/** Appends a member, name included, to the text of an object that has started; or returns the text as it is, to leave the member out. */
-type MemberWriter = (text: string, message: Fields) => string
-
-function messageWriter(desc: DescMessage, dialect: Dialect): Write {
-  if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc.typeName} has no JSON writer`)
-  const members = desc.members.flatMap((member) =>
-    member.kind === 'oneof'
-      ? member.fields.map((field) => oneofWriter(member.localName, field, dialect))
-      : [fieldWriter(member, dialect)],
-  )
-  if (dialect === 'version 1')
-    members.push(
-      ...Object.entries(jsonOnlyFields[desc.typeName] ?? {}).map(([name, kind]) =>
-        jsonOnlyWriter(name, kind),
-      ),
-    )
-  return (message) => {
-    let text = '{'
-    for (let index = 0; index < members.length; index++) text = members[index]!(text, message as Fields)
-    return `${text}}`
-  }
+/** A member of an object. */
+interface Member {
+  readonly field: string
+  /** Of a member that is a case of a oneof: the name of that. */
+  readonly oneof: string | undefined
+  /** What comes before the value: its name, and what ends what is before it. */
+  readonly before: ByPosition
+  /** The position after it. */
+  readonly after: 1 | 2
+  readonly writer: ValueWriter
+  /** What is written if the value is missing: nothing, or the member with `null`. A value that must not be missing fails. */
+  readonly missing: 'invalid' | 'left out' | ByPosition
 }
 
-/** Returns what appends the name of a member. Joining it with the comma once saves a string for each member that is written. */
-function nameWriter(name: string): (text: string) => string {
-  const first = `${JSON.stringify(name)}:`
-  const next = `,${first}`
-  return (text) => text + (text.length > 1 ? next : first)
-}
+/** What ends an object, by position: nothing is written, or a value or a text is the last member. */
+const ends = ['{}', '}', '"}'] as const
 
-function fieldWriter(field: DescField, dialect: Dialect): MemberWriter {
-  const { localName } = field
-  const name = nameWriter(field.jsonName)
-  if (field.fieldKind === 'list') {
-    const write = elementWriter(field, dialect)
-    return (text, message) => name(text) + list(message[localName] as readonly unknown[], write)
-  }
-  if (field.fieldKind === 'map') {
-    const write = elementWriter(field, dialect)
-    return (text, message) => name(text) + map(message[localName] as Fields, write)
-  }
-  const write = valueWriter(field, dialect)
-  if (field.presence === FeatureSet_FieldPresence.IMPLICIT)
-    return (text, message) => name(text) + write(message[localName])
-  const writesNull = dialect === 'version 1' && field.fieldKind === 'message'
-  return (text, message) => {
-    const value = message[localName]
-    if (value !== undefined) return name(text) + write(value)
-    return writesNull ? `${name(text)}null` : text
-  }
-}
-
-function oneofWriter(oneof: string, field: DescField, dialect: Dialect): MemberWriter {
-  const name = nameWriter(field.jsonName)
-  const write = valueWriter(field, dialect)
-  return (text, message) => {
-    const { case: member, value } = message[oneof] as { case?: string; value?: unknown }
-    return member === field.localName ? name(text) + write(value) : text
-  }
-}
-
-function jsonOnlyWriter(name: string, kind: string): MemberWriter {
-  const member = nameWriter(name)
-  if (kind === 'string')
-    return (text, message) =>
-      message[name] === undefined ? text : member(text) + quote(message[name] as string)
-  const write = wellKnown[kind] as Write
-  return (text, message) => member(text) + (message[name] ? write(message[name]) : 'null')
-}
-
-function valueWriter(field: DescField, dialect: Dialect): Write {
-  switch (field.fieldKind) {
-    case 'message': {
-      const cell = cellOf(field.message, dialect)
-      return (value) => cell.write(value)
+/** The text is joined from as few pieces as possible, because each of them costs memory until the whole text is sent. */
+function objectWriter(members: readonly Member[]): Write {
+  return (value) => {
+    const message = value as Fields
+    let text = ''
+    let position: 0 | 1 | 2 = 0
+    for (let index = 0; index < members.length; index++) {
+      const member = members[index]!
+      const found = member.oneof === undefined ? message[member.field] : caseOf(message, member)
+      if (found !== undefined || member.missing === 'invalid') {
+        text += member.before[position] + member.writer.write(found)
+        position = member.after
+      } else if (member.missing !== 'left out') {
+        text += member.missing[position]
+        position = 1
+      }
     }
-    case 'enum':
-      return enumWriter(field)
-    case 'scalar':
-      return scalarWriter(field.scalar)
-    default:
-      throw new Error(`${field} is no single value`)
+    return text + ends[position]
   }
 }
 
-/** Writes one element of a list or one value of a map. */
-function elementWriter(field: DescField & { fieldKind: 'list' | 'map' }, dialect: Dialect): Write {
-  const kind = field.fieldKind === 'list' ? field.listKind : field.mapKind
-  if (kind === 'message') {
-    const cell = cellOf(field.message!, dialect)
-    return (value) => cell.write(value)
+function caseOf(message: Fields, { oneof, field }: Member): unknown {
+  const { case: found, value } = message[oneof!] as { case?: string; value?: unknown }
+  return found === field ? value : undefined
+}
+
+function membersOf(desc: DescMessage, dialect: Dialect): Member[] {
+  const nullable = dialect === 'version 1' ? 'null' : 'left out'
+  const declared = desc.members.flatMap((member) =>
+    member.kind === 'oneof'
+      ? member.fields.map((field) =>
+          memberOf(field, fieldWriter(field, dialect), { oneof: member.localName, missing: 'left out' }),
+        )
+      : [memberOf(member, fieldWriter(member, dialect), { missing: missingField(member, nullable) })],
+  )
+  if (dialect === 'current') return declared
+  const jsonOnly = Object.entries(jsonOnlyFields[desc.typeName] ?? {}).map(([name, kind]) =>
+    memberOf({ localName: name, jsonName: name }, kind === 'string' ? stringWriter : wellKnown[kind]!, {
+      missing: kind === 'string' ? 'left out' : 'null',
+    }),
+  )
+  return [...declared, ...jsonOnly]
+}
+
+type Missing = 'invalid' | 'left out' | 'null'
+
+function missingField(field: DescField, nullable: Missing): Missing {
+  if (field.fieldKind === 'message') return nullable
+  return field.presence === FeatureSet_FieldPresence.IMPLICIT ? 'invalid' : 'left out'
+}
+
+function memberOf(
+  { localName, jsonName }: Pick<DescField, 'localName' | 'jsonName'>,
+  writer: ValueWriter,
+  { oneof, missing }: { readonly oneof?: string; readonly missing: Missing },
+): Member {
+  const name = `${JSON.stringify(jsonName)}:`
+  return {
+    field: localName,
+    oneof,
+    before: byPosition(writer.isText ? `${name}"` : name),
+    after: writer.isText ? 2 : 1,
+    writer,
+    missing: missing === 'null' ? byPosition(`${name}null`) : missing,
   }
+}
+
+function byPosition(piece: string): ByPosition {
+  return [`{${piece}`, `,${piece}`, `",${piece}`]
+}
+
+function fieldWriter(field: DescField, dialect: Dialect): ValueWriter {
+  switch (field.fieldKind) {
+    case 'list': {
+      const write = quoted(elementWriter(field, field.listKind, dialect))
+      return plainWriter((values: readonly unknown[]) => listText(values, write))
+    }
+    case 'map': {
+      const write = quoted(elementWriter(field, field.mapKind, dialect))
+      return plainWriter((values: Fields) => mapText(values, write))
+    }
+    default:
+      return elementWriter(field, field.fieldKind, dialect)
+  }
+}
+
+/** Returns the writer of a single value, of one element of a list or of one value of a map. */
+function elementWriter(field: DescField, kind: 'message' | 'enum' | 'scalar', dialect: Dialect): ValueWriter {
+  if (kind === 'message') return messageWriter(field.message!, dialect)
   return kind === 'enum' ? enumWriter(field) : scalarWriter(field.scalar!)
 }
 
-function scalarWriter(scalar: ScalarType): Write {
+function scalarWriter(scalar: ScalarType): ValueWriter {
   switch (scalar) {
     case ScalarType.STRING:
-      return quote as Write
+      return stringWriter
     case ScalarType.BOOL:
-      return (value) => (value ? 'true' : 'false')
+      return plainWriter((value) => (value ? 'true' : 'false'))
     case ScalarType.BYTES:
-      return bytesText as Write
+      return textWriter(bytesText)
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
-      return numberText as Write
+      return plainWriter(numberText)
     case ScalarType.INT64:
     case ScalarType.UINT64:
     case ScalarType.SINT64:
     case ScalarType.FIXED64:
     case ScalarType.SFIXED64:
-      return (value) => `"${value}"`
+      return textWriter(String)
     default:
-      return String
+      return plainWriter(String)
   }
 }
 
-function enumWriter(field: DescField): Write {
+function enumWriter(field: DescField): ValueWriter {
   const names = enumNames(field)
-  return (value) => names.get(value as number) ?? String(value)
+  return plainWriter((value: number) => names.get(value) ?? String(value))
 }
 
 function enumNames(field: DescField): ReadonlyMap<number, string> {
@@ -214,15 +249,17 @@ function enumNames(field: DescField): ReadonlyMap<number, string> {
   return names
 }
 
-function list(values: readonly unknown[], write: Write): string {
+function listText(values: readonly unknown[], write: Write): string {
   let text = '['
   for (let index = 0; index < values.length; index++) text += (index === 0 ? '' : ',') + write(values[index])
   return `${text}]`
 }
 
-function map(values: Fields, write: Write): string {
-  const members = Object.entries(values).map(([key, value]) => `${quote(key)}:${write(value)}`)
-  return `{${members.join(',')}}`
+function mapText(values: Fields, write: Write): string {
+  let text = ''
+  for (const key of Object.keys(values))
+    text += `${text === '' ? '' : ','}${quote(key)}:${write(values[key])}`
+  return `{${text}}`
 }
 
 /** Control characters, quotation mark, backslash; surrogates too, because half of a pair must be escaped. */
@@ -231,16 +268,23 @@ const escaped = /[\u0000-\u001f"\\\ud800-\udfff]/
 /** Up to this length looking at the characters one by one is faster than the pattern. */
 const SHORT = 24
 
-/** A JSON string. Text without anything to escape, which is nearly all, is only wrapped. */
-function quote(text: string): string {
+/** The inside of a JSON string. Text without anything to escape, which is nearly all, stays as it is. */
+function escape(text: string): string {
+  return hasEscapes(text) ? JSON.stringify(text).slice(1, -1) : text
+}
+
+function hasEscapes(text: string): boolean {
   const { length } = text
-  if (length > SHORT) return escaped.test(text) ? JSON.stringify(text) : `"${text}"`
+  if (length > SHORT) return escaped.test(text)
   for (let index = 0; index < length; index++) {
     const unit = text.charCodeAt(index)
-    if (unit < 0x20 || unit === 0x22 || unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff))
-      return JSON.stringify(text)
+    if (unit < 0x20 || unit === 0x22 || unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return true
   }
-  return `"${text}"`
+  return false
+}
+
+function quote(text: string): string {
+  return `"${escape(text)}"`
 }
 
 function numberText(value: number): string {
@@ -249,5 +293,5 @@ function numberText(value: number): string {
 }
 
 function bytesText(value: Uint8Array): string {
-  return `"${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}"`
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
 }

@@ -14,6 +14,7 @@ import { warningHeader } from '../../pipeline/warnings.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
+import { afterIteration } from '../../runtime/after-iteration.ts'
 import { fieldPathAsSent, type ParsedJson, parseInSlices } from '../json/reader.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { createRouteLookup, type Route, routesOf } from './routes.ts'
@@ -125,21 +126,44 @@ export function createRestHandler(options: RestOptions): HttpHandler {
   return handler
 }
 
+/**
+ * Calls `expire` if a call has not ended in time, counted from the end of this iteration of the event loop: most calls have ended by then, and
+ * need no timer.
+ */
+class Deadline {
+  /** Undefined once the call has ended: its response must not stay in memory until the iteration ends, too. */
+  #expire: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(ms: number, expire: () => void) {
+    this.#expire = expire
+    afterIteration(() => {
+      if (this.#expire !== undefined) this.#timer = setTimeout(this.#expire, ms)
+    })
+  }
+
+  end(): void {
+    this.#expire = undefined
+    clearTimeout(this.#timer)
+  }
+}
+
 /** Returns the reply, or fails with code 4 when it takes too long, which cancels what the handler waits for. */
 export function withDeadline<T>(reply: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const context = currentContext()
+    const deadline = new Deadline(ms, () => {
       const exceeded = deadlineExceeded()
       reject(exceeded)
-      currentContext()?.abort(exceeded)
-    }, ms)
+      context?.abort(exceeded)
+    })
     reply.then(
       (message) => {
-        clearTimeout(timer)
+        deadline.end()
         resolve(message)
       },
       (error: unknown) => {
-        clearTimeout(timer)
+        deadline.end()
         reject(error)
       },
     )

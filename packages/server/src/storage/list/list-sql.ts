@@ -23,6 +23,7 @@ export interface ListQuery {
   /** The index condition that the fewest rows match, few or not. */
   readonly rarestCondition?: IndexCondition | undefined
   readonly computed?: ComputedColumns | undefined
+  readonly columns?: readonly string[] | undefined
 }
 
 /**

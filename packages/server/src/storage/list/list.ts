@@ -1,6 +1,6 @@
 import type { UIDPFilter } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
 import { invalidArgument } from '../../api/errors.ts'
-import { type OrderKey, parseOrderBy, type SortFields } from '../../api/order-by.ts'
+import { parseOrderBy, type SortFields } from '../../api/order-by.ts'
 import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-tokens.ts'
 import {
   descendantRange,
@@ -14,6 +14,7 @@ import {
 import { limits } from '../../config/limits.ts'
 import type { Call } from '../../pipeline/call.ts'
 import { recordedProviderOf } from '../../pipeline/vouching.ts'
+import { createVersionCache } from '../cache/version-cache.ts'
 import { isCounted, rangeCountSql, skipByBuckets } from '../counts/row-counts.ts'
 import type { Db } from '../db.ts'
 import { firstRoots } from '../organizations.ts'
@@ -79,6 +80,11 @@ export interface ListSpec<C extends ListedTable> {
   readonly publicRoots?: readonly string[]
 }
 
+/** Columns that rows must have: what messages are made of, with the uid and the columns of `sortFields`. By default all. */
+export interface RequiredColumns<K extends string> {
+  readonly columns?: readonly K[] | undefined
+}
+
 export interface Page<Row> {
   readonly rows: readonly Row[]
   readonly nextPageToken: string
@@ -90,12 +96,15 @@ export interface Page<Row> {
  * Reads one page. Throws code 3 for a negative `page_size` or `skip`, an invalid `order_by`, a malformed uid in `uidp`, and a page token of
  * another caller, method, filter or order.
  */
-export async function listPage<C extends ListedTable>(
+export async function listPage<
+  C extends ListedTable,
+  K extends keyof Tables[C] & string = keyof Tables[C] & string,
+>(
   { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
   call: Call,
   request: ListRequest,
-  spec: ListSpec<C>,
-): Promise<Page<Tables[C]>> {
+  spec: ListSpec<C> & RequiredColumns<K>,
+): Promise<Page<Pick<Tables[C], K>>> {
   if (request.pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
   if (request.skip < 0) throw invalidArgument('skip', 'must not be negative')
   const order = parseOrderBy(
@@ -108,10 +117,12 @@ export async function listPage<C extends ListedTable>(
   const visible = call.authorization?.visible?.scopes
   if (visible === undefined) throw new Error(`${call.method.name} lists, so it must be unscoped`)
   const conditions = conditionsOf(request.uidp, spec)
-  const branches = conditions.some(matchesNothing)
-    ? []
-    : await splitByOrganization(db, branchesOf(visible, request.uidp, spec), { conditions, order, spec })
-  const rare = await rarestFilter(db, { conditions, branches, index: spec.index })
+  const parts = conditions.some(matchesNothing) ? [] : branchesOf(visible, request.uidp, spec)
+  const isSplit = isPlatform(parts) && !(order[0]?.column === 'uid' && conditions.length === 0)
+  const branches = isSplit ? await splitByOrganization(db, parts, spec.table) : parts
+  const rare = conditions.some(isIndexCondition)
+    ? await rarestFilter(db, { conditions, branches, index: spec.index })
+    : undefined
   const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
   const query: ListQuery = {
     table: spec.table,
@@ -122,6 +133,7 @@ export async function listPage<C extends ListedTable>(
     lookupCondition: isRare ? rare.condition : undefined,
     rarestCondition: rare?.condition,
     computed: spec.computed,
+    columns: spec.columns,
   }
 
   const binding = pageTokenBinding(call, request, spec)
@@ -152,7 +164,7 @@ export async function listPage<C extends ListedTable>(
   }
   const fitting =
     spec.wide === undefined ? size : Math.min(size, await countFitting(db, query, window, spec.wide))
-  const rows = await pageRows<Tables[C]>(db, query, { ...window, limit: fitting + 1 })
+  const rows = await pageRows<Pick<Tables[C], K>>(db, query, { ...window, limit: fitting + 1 })
 
   const page = rows.slice(0, fitting)
   const last =
@@ -243,7 +255,7 @@ function branchesOf(
   let ranges = visible.map(subtreeRange)
   let roots = visible.includes('') ? [] : (publicRoots ?? [])
   const narrow = (to: UidRange) => {
-    ranges = ranges.flatMap((range) => intersectRanges(range, to) ?? [])
+    ranges = ranges.map((range) => intersectRanges(range, to)).filter((range) => range !== undefined)
     roots = []
   }
   if (filter?.descendantsOf)
@@ -256,27 +268,25 @@ function branchesOf(
   return branches
 }
 
+/** Returns whether the branches are the whole platform as one range. */
+function isPlatform([only, ...others]: readonly Branch[]): boolean {
+  return (
+    others.length === 0 &&
+    only !== undefined &&
+    'range' in only &&
+    only.range.from === '' &&
+    only.range.to === 'g'
+  )
+}
+
 /**
- * Splits the whole platform into its organizations if an index that starts with the root is needed: for conditions and for orders other than by
- * uid. Beyond branchesMax organizations it stays one branch, which a reader thread reads.
+ * Splits the whole platform into its organizations, for an index that starts with the root: for conditions and for orders other than by uid.
+ * Beyond branchesMax organizations it stays one branch, which a reader thread reads.
  */
-async function splitByOrganization(
-  db: Db,
-  branches: Branch[],
-  {
-    conditions,
-    order,
-    spec,
-  }: { conditions: readonly Filter[]; order: readonly OrderKey[]; spec: ListSpec<ListedTable> },
-): Promise<Branch[]> {
-  const [only] = branches
-  const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
-  if (!platform || (order[0]?.column === 'uid' && conditions.length === 0)) return branches
+async function splitByOrganization(db: Db, platform: Branch[], table: ListedTable): Promise<Branch[]> {
   const max = db.sizes.branchesMax + 1
-  const roots = await (isCounted(spec.table)
-    ? countedRoots(db, spec.table, max)
-    : firstRoots(db, spec.table, max))
-  return roots.length > db.sizes.branchesMax ? branches : roots.map((root) => ({ range: subtreeRange(root) }))
+  const roots = await (isCounted(table) ? countedRoots(db, table, max) : firstRoots(db, table, max))
+  return roots.length > db.sizes.branchesMax ? platform : roots.map((root) => ({ range: subtreeRange(root) }))
 }
 
 async function countedRoots(db: Db, table: ResourceTable, max: number): Promise<string[]> {
@@ -330,21 +340,32 @@ function matchesNothing(filter: Filter): boolean {
   return 'isUidSuffix' in filter && isTooLong(filter.isUidSuffix)
 }
 
+const CACHED_COUNTS_MAX = 2000
+
+/** By table and branches. The key is found without building the statement, which costs more than to look up its result. */
+const branchCounts = createVersionCache<number>({
+  max: CACHED_COUNTS_MAX,
+  maxSize: limits.cachedQueriesCharsMax,
+  sizeOf: (_, key) => key.length,
+})
+
 /** Returns the number of rows in the branches, and the same number as `exact` if it is the total of the list. */
 async function estimateRows(
   db: Db,
   { table, branches, conditions }: ListQuery,
 ): Promise<{ readonly rows: number; readonly exact: number | undefined }> {
   if (!isCounted(table)) return { rows: Number.POSITIVE_INFINITY, exact: undefined }
-  const sql = sqlText(db.engine)
   const counted = branches.length > db.sizes.branchesMax ? [{ range: subtreeRange('') }] : branches
-  const counts = counted.map((branch) =>
-    'range' in branch
-      ? rangeCountSql(sql, table, branch.range)
-      : `(select count(*) from ${table} where root in (${sql.bindAll(branch.roots)}))`,
-  )
-  const result = await runCachedText<{ n: number }>(db, `select ${counts.join(' + ')} as n`, sql)
-  const rows = Number(result[0]?.n ?? 0)
+  const rows = await branchCounts(db, JSON.stringify([table, counted]), async () => {
+    const sql = sqlText(db.engine)
+    const counts = counted.map((branch) =>
+      'range' in branch
+        ? rangeCountSql(sql, table, branch.range)
+        : `(select count(*) from ${table} where root in (${sql.bindAll(branch.roots)}))`,
+    )
+    const [row] = await runText<{ n: number }>(db, `select ${counts.join(' + ')} as n`, sql)
+    return Number(row?.n ?? 0)
+  })
   return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
 }
 
@@ -453,7 +474,9 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
   // Skipped rows are not fetched: the index has all columns of the order.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
   const orderColumns = [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ')
-  const shown = page.only === undefined ? '*' : `${orderColumns}, ${page.only}`
+  // The order of several parts needs the root.
+  const required = branches.length === 1 && query.columns !== undefined ? query.columns.join(', ') : '*'
+  const shown = page.only === undefined ? required : `${orderColumns}, ${page.only}`
   const columns = deep ? orderColumns : shown
   const indexScans = inUidOrder ? query.index?.scans(query.rarestCondition, branches) : undefined
   // Few rows of several parts are looked up instead.

@@ -62,14 +62,21 @@ export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage
   readonly alreadyExists?: (call: Call, parent: string, next: MessageShape<M>) => ApiError | Promise<ApiError>
 }
 
-export interface ResourceDeclaration<C extends ResourceTable, M extends DescMessage, R = ListRequest> {
+export interface ResourceDeclaration<
+  C extends ResourceTable,
+  M extends DescMessage,
+  R = ListRequest,
+  K extends keyof Tables[C] & string = keyof Tables[C] & string,
+> {
   readonly table: C
   readonly schema: M
+  /** What messages are made of, if lists need not read all columns. */
+  readonly columns?: readonly K[]
   /** A column of bytes that may be large, and how much of it a page of the list has. */
   readonly wide?: ListSpec<C>['wide']
   /** The messages of rows, in their order. */
   toMessages(
-    rows: readonly Tables[C][],
+    rows: readonly Pick<Tables[C], K>[],
     reader: Reader,
   ): readonly MessageShape<M>[] | Promise<readonly MessageShape<M>[]>
   /** What lists can be sorted by besides the uid, the name and the times. */
@@ -106,11 +113,13 @@ export function definitionOf<C extends ResourceTable, M extends DescMessage>({
  * Returns the handlers of the standard methods that a service has for a resource: List, Get and Delete, and Create and Update if the
  * declaration has `write`. A service may replace any of them.
  */
-export function resourceMethods<S extends DescService, C extends ResourceTable, M extends DescMessage, R>(
-  store: Store,
-  service: S,
-  resource: ResourceDeclaration<C, M, R>,
-): Handlers<S> {
+export function resourceMethods<
+  S extends DescService,
+  C extends ResourceTable,
+  M extends DescMessage,
+  R,
+  K extends keyof Tables[C] & string,
+>(store: Store, service: S, resource: ResourceDeclaration<C, M, R, K>): Handlers<S> {
   const { schema, write } = resource
   const definition = definitionOf(resource)
   const handlers: Record<string, Handler> = {}
@@ -154,22 +163,26 @@ function withWarnings<C extends ResourceTable, M extends DescMessage>(
   }
 }
 
-function listHandler<C extends ResourceTable, M extends DescMessage, R>(
+function listHandler<C extends ResourceTable, M extends DescMessage, R, K extends keyof Tables[C] & string>(
   store: Store,
   service: DescService,
-  { table, schema, toMessages, sortFields, defaultOrder = 'uid', filter, wide }: ResourceDeclaration<C, M, R>,
+  resource: ResourceDeclaration<C, M, R, K>,
 ): Handler {
+  const { table, schema, columns, toMessages, sortFields, defaultOrder = 'uid', filter, wide } = resource
   const method = methodOf(service, schema, 'list')
   if (method === undefined) throw new Error(`${service.typeName} does not list ${schema.name}`)
   const $typeName = method.output.typeName
   const list = fieldOf(method.output, schema)?.localName ?? ''
   const fields = sortFieldsOf(schema, sortFields)
+  const unread = Object.values(fields).find((column) => columns?.includes(column as K) === false)
+  if (unread !== undefined) throw new Error(`lists of ${table} are sorted by ${unread}, which is not read`)
   const hasName = method.input.fields.some(({ name }) => name === 'name')
   const byName = (request: unknown) => ({ equals: { name: (request as { name: string }).name } })
   const conditionsOf = filter ?? (hasName ? byName : () => ({}))
   return async (request, call) => {
     const { rows, ...page } = await listPage(store, call, request as unknown as ListRequest, {
       table,
+      columns,
       sortFields: fields,
       defaultOrder,
       ...(wide && { wide }),
