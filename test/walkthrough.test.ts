@@ -30,7 +30,7 @@ test('the README and the walkthrough start only what this test knows', () => {
   assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, 'npm ci && npm test', install])
   assert.deepEqual(commands(blocks), ['npm run dev', 'npx node examples/issuer.ts'])
   const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
-  assert.equal(scripts.dev, 'node --watch bin/berth.js serve --dev')
+  assert.equal(scripts.dev, 'node --watch bin/dev.js serve --dev')
 })
 
 for (const start of ['an empty data directory', 'an owner account, whose organization has a name'])
@@ -38,7 +38,10 @@ for (const start of ['an empty data directory', 'an owner account, whose organiz
     timeout: 120_000,
   }, async (t) => {
     const dataDir = temporaryDirectory(t)
-    const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir }, ['--dev'])
+    const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir, BERTH_DRAIN_DELAY: '0s' }, ['--dev'], {
+      as: `${root}bin/dev.js`,
+      nodeArgs: ['--watch'],
+    })
     if (start !== 'an empty data directory') await createOwner(server, 'acme')
     const issuer = await startIssuer(t, server.url)
     const addresses = { [server.url]: 'http://127.0.0.1:8080', [issuer]: 'http://127.0.0.1:8081' }
