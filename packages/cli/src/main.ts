@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander'
-import { createProgram } from './commands.ts'
+import { createProgram, loadAllCommands } from './commands.ts'
 import { describeFailure, exitCodes } from './invocation/invoke.ts'
 import { sanitizeText } from './output/text-width.ts'
 import type { ServerPackage } from './server-package.ts'
@@ -52,7 +52,6 @@ async function suggest({ code }: CommanderError, args: readonly string[], server
   if (code === 'commander.unknownOption' && first === 'serve')
     process.stderr.write('the settings of the server are environment variables: see berth serve --help\n')
   if (code !== 'commander.unknownCommand') return
-  const { loadAllCommands } = await import('./commands.ts')
   const found = pathsTo(await loadAllCommands(server), first)
   if (found.length > 0 && found.length <= SUGGESTIONS_MAX)
     process.stderr.write(`(Did you mean ${found.join(' or ')}?)\n`)
