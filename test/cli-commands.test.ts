@@ -112,6 +112,7 @@ describe('commands', () => {
       ...folders('rm', organization, '--yes'),
     )
     await refused(2, /is a folder, not an organization/, 'iam', 'organizations', 'delete', team, '--yes')
+    await refused(2, /folder "team" not found .*, such as my-org\/team/, ...folders('describe', 'team'))
     await refused(2, /folder "two\/nope" not found or not visible to you/, ...folders('describe', 'two/nope'))
     assert.equal(await stderrOf(...folders('delete', deep, '--yes')), 'deleted two/crew/deep\n')
   })

@@ -121,9 +121,9 @@ test('mistakes are rejected before they are written', async (t) => {
   const cli = newcomer(t)
   const mistakes: [args: string[], says: RegExp][] = [
     [['colour', 'blue'], /^berth: colour is not a property; use one of api, issuer, /],
-    [['api', 'nowhere'], /^berth: api must be a URL such as https:/],
+    [['api', 'nowhere'], /^berth: api must be a URL without a path, such as https:/],
     [['api', 'ftp://x.example'], /^berth: api must be a URL/],
-    [['api', 'https://x.example/path'], /^berth: api must be a URL/],
+    [['api', 'https://x.example/path'], /^berth: api must be a URL without a path/],
     [['auth.mode', 'psychic'], /^berth: auth\.mode must be one of browser, headless/],
     [['output', 'xml'], /^berth: output must be one of table/],
     [['api'], /missing required argument/],
@@ -252,7 +252,7 @@ describe('with a server', () => {
         ['iam', 'roles', 'list'],
         { env: { BERTH_TOKEN: 'x' } },
         4,
-        /^berth: .*\nsign in again: berth auth login\n$/,
+        /^berth: .*\nBERTH_TOKEN has this token: set another one, or unset it and sign in with berth auth login\n$/,
       ],
       [
         ['iam', 'roles', 'list'],
@@ -262,7 +262,16 @@ describe('with a server', () => {
       ],
       [['iam', 'roles', 'list', '-o', 'xml'], {}, 2, /^berth: --output must be one of table, /],
       [['iam', 'roles', 'list', '--log-level', 'loud'], {}, 2, /^berth: option '--log-level/],
+      [
+        ['iam', 'roles', 'list'],
+        { env: { BERTH_API: berth.url.replace('http:', 'https:') } },
+        3,
+        /^berth: No response from .* \(it does not use TLS: its URL starts with http:\/\/\)\n/,
+      ],
       [['iam', 'fly'], {}, 2, /^berth: unknown command 'fly'\n/],
+      [['login'], {}, 2, /^berth: unknown command 'login'\n\(Did you mean berth auth login\?\)\n$/],
+      [['list'], {}, 2, /^berth: unknown command 'list'\n$/],
+      [['serve', '--port', '80'], {}, 2, /^berth: unknown option '--port'\n.* see berth serve --help\n$/],
       [['auth', 'logn'], {}, 2, /Did you mean login\?/],
       [['iam', 'folders', 'create', 'bad name!', '--parent', 'default'], {}, 1, /^berth: .*name/],
       [

@@ -40,7 +40,11 @@ for (const database of anyDatabase)
       for (const other of ['acme/secret', 'acme/none', 'secret', 'acme']) {
         const { code, stderr } = await cli.run(['iam', 'folders', 'describe', other])
         assert.equal(code, 2, other)
-        assert.match(stderr, /not found or not visible to you\n$/, other)
+        assert.match(
+          stderr,
+          /^berth: .* not found or not visible to you(; the path of a folder .*)?\n$/,
+          other,
+        )
       }
     })
 

@@ -67,5 +67,5 @@ test('images are copied to another registry and back, with their referrers', {
   await cli.ok(['images', 'delete', `${host}/a/app:stable`, '--yes'])
   const gone = await cli.run(['images', 'digest', `${host}/a/app:stable`])
   assert.equal(gone.code, 1)
-  assert.match(gone.stderr, /stable not found in .*\/a\/app$/m)
+  assert.match(gone.stderr, /tag stable not found in .*\/a\/app$/m)
 })

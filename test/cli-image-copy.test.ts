@@ -366,6 +366,30 @@ describe('berth images copy', () => {
     )
   })
 
+  test('--keep-tags keeps a tag that is created while layers are copied; without it, the copy moves the tag', async () => {
+    const image = testImage()
+    const name = inThere()
+    await pushImage(foreign, name, image, '1')
+    for (const flags of [['--keep-tags'], []]) {
+      const target = inHere()
+      const meanwhile = testImage()
+      let isPushed = false
+      const slow = await behind(async ({ request: { url = '', method }, pass }) => {
+        if (method === 'GET' && url.includes('/blobs/') && !isPushed) {
+          isPushed = true
+          await pushImage(client, target, meanwhile, '1')
+        }
+        pass()
+      })
+      const args = ['images', 'copy', `${slow.host}/${name}:1`, `${target}:1`, ...slow.flags, ...flags]
+      const { code, stderr } = await slow.cli.run(args)
+      const isKept = flags.length > 0
+      assert.equal(code, isKept ? 1 : 0, stderr)
+      if (isKept) assert.match(stderr, /tag 1 of .* points to sha256:\w+ and is kept\n$/)
+      assert.equal(await digestAt(client, target, '1'), isKept ? meanwhile.digest : image.digest)
+    }
+  })
+
   test('a connection that breaks in the middle of a layer goes on where it broke, both ways', async () => {
     const image = testImage({}, { layerBytes: 6 * MIB })
     const layer = digest(image.blobs[1] ?? '')

@@ -249,7 +249,7 @@ describe('berth images', () => {
       repo,
       '--yes',
     )
-    await refused(1, / 9 not found in /, 'tags', 'set', `${repo}:9`, 'x')
+    await refused(1, / tag 9 not found in /, 'tags', 'set', `${repo}:9`, 'x')
   })
 
   test('a name without an organization is in the group that was named, or configured', async () => {
@@ -285,7 +285,7 @@ describe('berth images', () => {
       `${repo}@sha256:${'0'.repeat(64)}`,
     )
     await refused(2, /without a tag/, 'copy', `${repo}:1`, `${repo}-2`, '--all-tags')
-    await refused(1, /nothing not found in/, 'copy', `${repo}:nothing`, `${repo}-2`)
+    await refused(1, /tag nothing not found in/, 'copy', `${repo}:nothing`, `${repo}-2`)
     await refused(3, /cannot connect to 127\.0\.0\.1:1/, 'copy', '127.0.0.1:1/a:1', repo)
     await refused(2, /must be oci:DIR or oci:DIR:TAG/, 'copy', 'oci:', repo)
     // One that is no index is what it is, whatever platform was asked for.

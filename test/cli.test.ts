@@ -523,7 +523,7 @@ test('the root help loads no implementation of a command', async (t) => {
   const hook = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) { process._rawDebug('load ' + url); return next(url, context) } })`
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]
-  for (const args of [['--help'], ['help'], [], ['nothing'], ['--profile', 'iam', '--help']]) {
+  for (const args of [['--help'], ['help'], [], ['--profile', 'iam', '--help']]) {
     const { stderr } = await runBerth(t, args, {}, { nodeArgs })
     const loaded = stderr.split('\n').filter((line) => line.startsWith('load '))
     assert.ok(

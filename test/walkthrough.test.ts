@@ -30,7 +30,7 @@ test('the README and the walkthrough start only what this test knows', () => {
   assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, 'npm ci && npm test', install])
   assert.deepEqual(commands(blocks), ['npm run dev', 'npx node examples/issuer.ts'])
   const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
-  assert.equal(scripts.dev, 'node --watch bin/berth.js serve --dev')
+  assert.equal(scripts.dev, 'node --watch-path=packages bin/dev.js serve --dev')
 })
 
 for (const start of ['an empty data directory', 'an owner account, whose organization has a name'])
@@ -38,7 +38,14 @@ for (const start of ['an empty data directory', 'an owner account, whose organiz
     timeout: 120_000,
   }, async (t) => {
     const dataDir = temporaryDirectory(t)
-    const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir }, ['--dev'])
+    // If Node is killed, the server that it started stays.
+    t.after(() => server.child.kill('SIGTERM') && server.finished)
+    const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir, BERTH_DRAIN_DELAY: '0s' }, ['--dev'], {
+      as: `${root}bin/dev.js`,
+      // Where no other test writes.
+      nodeArgs: ['--watch-path=examples'],
+      cwd: root,
+    })
     if (start !== 'an empty data directory') await createOwner(server, 'acme')
     const issuer = await startIssuer(t, server.url)
     const addresses = { [server.url]: 'http://127.0.0.1:8080', [issuer]: 'http://127.0.0.1:8081' }
@@ -51,6 +58,7 @@ for (const start of ['an empty data directory', 'an owner account, whose organiz
     const outputs = await replay(
       steps.map(({ commands }) => commands),
       { BERTH: server.url, ISSUER: issuer, BERTH_DATA_DIR: dataDir },
+      () => Object.values(server.output()).join('\n'),
     )
 
     for (const [at, { commands, shown }] of steps.entries()) {
@@ -119,8 +127,12 @@ function blocksOf(markdown: string) {
   return [...markdown.matchAll(fenced)].map(([, language = '', text = '']) => ({ language, text }))
 }
 
-/** Runs all commands in one shell; what each step printed. */
-async function replay(steps: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
+/** Runs all commands in one shell; what each step printed. `log`: what the server printed, for a failure. */
+async function replay(
+  steps: readonly string[],
+  env: Readonly<Record<string, string>>,
+  log: () => string = () => '',
+): Promise<string[]> {
   const mark = '~~~ end of step ~~~\n'
   const script = ['set -euo pipefail', ...steps.flatMap((step) => [step, `printf '${mark.trim()}\\n'`])]
   const shell = spawn('bash', ['-c', script.join('\n')], {
@@ -138,7 +150,7 @@ async function replay(steps: readonly string[], env: Readonly<Record<string, str
     stderr += text
   })
   const [code] = await once(shell, 'close')
-  assert.equal(code, 0, `the shell failed after:\n${stdout}\n${stderr}`)
+  assert.equal(code, 0, `the shell failed after:\n${stdout}\n${stderr}\n${log()}`)
   return stdout.split(mark).slice(0, -1)
 }
 

@@ -59,6 +59,35 @@ onEveryDatabase('the operator API', (cast) => {
       assert.deepEqual(await actorsOf(account.uid, method), [cast().berth.owner], method)
   })
 
+  test('accounts are found by names with any letters, in any case', async () => {
+    const api = await asAdmin()
+    const mark = newName('o').slice(-6)
+    const create = async (name: string) => {
+      const { body, text } = await api.post('accounts', { email: `${newName('letters')}@example.com`, name })
+      assert.ok(body.localAccount?.uid, text)
+      return body.localAccount.uid
+    }
+    const find = async (query: string) =>
+      (await api.get(`accounts?query=${encodeURIComponent(query)}`)).body.accounts.map(
+        (one: { uid: string }) => one.uid,
+      )
+    const [odon, zoe, all] = [
+      await create(`Ödön Müller ${mark}`),
+      await create(`zoë ${mark}`),
+      await create(`ÅSA ${mark}`),
+    ]
+    for (const query of [
+      `Ödön Müller ${mark}`,
+      `ödön müller ${mark}`,
+      `ÖDÖN MÜLLER ${mark}`,
+      `üller ${mark}`,
+    ])
+      assert.deepEqual(await find(query), [odon], query)
+    for (const query of [`ZOË ${mark}`, `zoë ${mark}`, `Oë ${mark}`])
+      assert.deepEqual(await find(query), [zoe], query)
+    for (const query of [`åsa ${mark}`, `Åsa ${mark}`]) assert.deepEqual(await find(query), [all], query)
+  })
+
   test('lists of accounts have pages, by address', async () => {
     const api = await asAdmin()
     const mark = newName('page')

@@ -162,6 +162,38 @@ consoleSuite('the audit log in the console', (cast) => {
     assert.deepEqual(problems, [])
   })
 
+  test('a running export ends with its button, not with a key or a click beside the dialog', async () => {
+    const { folder, page, problems, open } = await newHistory()
+    await open(`/folders/${folder}?tab=audit`, 'team')
+    await page.getByRole('grid', { name: 'Events' }).waitFor()
+    const slow = Promise.withResolvers<void>()
+    await page.route('**/events:export*', async (route) => {
+      await slow.promise
+      await route.continue()
+    })
+    const dialog = page.getByRole('dialog')
+    const start = async () => {
+      await page.getByRole('button', { name: 'Export' }).click()
+      await dialog.getByRole('button', { name: 'Export' }).click()
+      await dialog.getByText('Exporting…').waitFor()
+    }
+    await start()
+    const ended = page.waitForEvent('requestfailed')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await ended
+    await dialog.waitFor({ state: 'detached' })
+    await start()
+    await page.keyboard.press('Escape')
+    await page.mouse.click(5, 5)
+    const download = page.waitForEvent('download')
+    slow.resolve()
+    await download
+    await dialog.getByText(/The file has [4-9] events/).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.deepEqual(problems, [])
+  })
+
   test('a user who may read no events sees what is missing, and the API refuses too', async () => {
     const organization = await cast().organization()
     const { page, problems, open, identity } = await cast().signIn('registry.pull', organization.uid)

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   assertOciError,
   bearerOf,
@@ -58,6 +60,99 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       const pulled = await owner.request('GET', `${name}/blobs/${blob}`)
       assert.equal(digest(pulled.bytes), blob)
     })
+
+  /** A request that finishes an upload and verifies its bytes: it hashes so many that others come between. */
+  const finishing = async (owner: OciClient, name: string) => {
+    const { clock, db } = cast().berth.berth.installation.store
+    const upload = await begin(owner, name)
+    const id = upload.split('/').at(-1) ?? ''
+    const bytes = randomBytes(100_000_000)
+    assert.equal((await owner.request('PATCH', upload, { body: bytes })).status, 202)
+    // The server hashes SHA-256 while bytes arrive.
+    const blob = digest(bytes, 'sha512')
+    const finished = owner.request('PUT', `${upload}?digest=${blob}`)
+    return {
+      ...{ upload, id, bytes, blob, finished },
+      /** Claims the upload as another node, which then dies. */
+      async claim(then: () => unknown = () => {}) {
+        const claimed = () =>
+          inTransaction(db, async (tx) => {
+            const { numUpdatedRows } = await tx
+              .updateTable('uploads')
+              .set({ writer: 'another', lease_ms: 0 })
+              .where('id', '=', id)
+              .where('lease_ms', '>', clock() + limits.uploadLeaseMs)
+              .executeTakeFirst()
+            if (numUpdatedRows > 0n) await then()
+            return numUpdatedRows > 0n
+          })
+        await eventually(claimed, Boolean, { pollMs: 2 })
+      },
+    }
+  }
+
+  const assertStored = async (owner: OciClient, name: string, bytes: Uint8Array) => {
+    const pulled = await owner.request('GET', `${name}/blobs/${digest(bytes)}`)
+    assert.equal(digest(pulled.bytes), digest(bytes))
+  }
+
+  test('a request that loses its claim after the last byte leaves the upload to the next one', async () => {
+    const { name, owner } = await createRegistryFixture(cast())
+    const { upload, bytes, blob, finished, claim } = await finishing(owner, name)
+    await claim(() => cast().berth.advance(limits.uploadCommitLeaseMs))
+    const more = randomBytes(4_000_000)
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(more.subarray(0, 2_000_000))
+        await finished
+        controller.enqueue(more.subarray(2_000_000))
+        controller.close()
+      },
+    })
+    assert.equal((await owner.request('PATCH', upload, { body })).status, 202)
+    assertOciError(await finished, 409, 'BLOB_UPLOAD_INVALID')
+    assert.equal((await owner.request('GET', `${name}/blobs/${blob}`)).status, 404)
+    const whole = Buffer.concat([bytes, more])
+    assert.equal((await owner.request('PUT', `${upload}?digest=${digest(whole)}`)).status, 201)
+    await assertStored(owner, name, whole)
+  })
+
+  test('a node whose clock is ahead does not take an upload over while its blob is stored (uploadCommitLeaseMs)', async () => {
+    const { name, owner } = await createRegistryFixture(cast())
+    const { upload, blob, finished } = await finishing(owner, name)
+    const { kysely } = cast().berth.berth.installation.store.db
+    const writers = () => kysely.selectFrom('uploads').select('id').where('writer', '<>', '').execute()
+    await eventually(async () => (await writers()).length > 0, Boolean, { pollMs: 2 })
+    // Clocks of nodes agree to within 30 seconds.
+    cast().berth.advance(29_000)
+    assertOciError(await owner.request('PATCH', upload, { body: 'more' }), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assert.equal((await finished).status, 201)
+    assert.equal((await owner.request('HEAD', `${name}/blobs/${blob}`)).status, 200)
+  })
+
+  test('a request that loses its claim in the commit stores nothing, and the upload can be finished', async () => {
+    const { name, owner } = await createRegistryFixture(cast())
+    const { berth } = cast()
+    const { upload, id, bytes, blob, finished, claim } = await finishing(owner, name)
+    const files = (part: string) =>
+      readdirSync(join(berth.dataDir, 'blobs'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.includes(part),
+      )
+    const hex = blob.slice('sha512:'.length)
+    await claim(() => eventually(() => files(hex).length === 1, Boolean, { pollMs: 2 }))
+    assertOciError(await finished, 409, 'BLOB_UPLOAD_INVALID')
+    assert.deepEqual(files(hex), [])
+    const { kysely } = berth.berth.installation.store.db
+    const rows = () => kysely.selectFrom('blobs').select('size').where('digest', '=', blob).execute()
+    assert.deepEqual(await rows(), [])
+    assert.equal((await owner.request('GET', `${name}/blobs/${blob}`)).status, 404)
+    const status = await owner.request('GET', upload)
+    assert.equal(status.headers.get('range'), `0-${bytes.length - 1}`)
+    assert.equal((await owner.request('PUT', `${upload}?digest=${digest(bytes)}`)).status, 201)
+    await assertStored(owner, name, bytes)
+    assert.deepEqual(files(id), [])
+    assert.deepEqual(berth.errors, [])
+  })
 
   test('a request that continues an upload is rejected while another one writes it (uploadLockWaitMsMax)', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander'
-import { createProgram } from './commands.ts'
+import { createProgram, loadAllCommands } from './commands.ts'
 import { describeFailure, exitCodes } from './invocation/invoke.ts'
 import { sanitizeText } from './output/text-width.ts'
 import type { ServerPackage } from './server-package.ts'
@@ -16,6 +16,7 @@ export async function main(args: readonly string[], server?: ServerPackage): Pro
     const program = await createProgram(args, server)
     await program.parseAsync(expandHelp(program, args), { from: 'user' })
   } catch (error) {
+    if (error instanceof CommanderError) await suggest(error, args, server)
     fail(error)
   }
 }
@@ -40,6 +41,30 @@ function expandHelp(program: Command, args: readonly string[]): readonly string[
     if (command === undefined) return words
   }
   return [...words, '--help']
+}
+
+/** Commands that a word may mean; more would not help. */
+const SUGGESTIONS_MAX = 3
+
+/** Adds what commander does not know to the error that it has printed. */
+async function suggest({ code }: CommanderError, args: readonly string[], server?: ServerPackage) {
+  const [first = ''] = args
+  if (code === 'commander.unknownOption' && first === 'serve')
+    process.stderr.write('the settings of the server are environment variables: see berth serve --help\n')
+  if (code !== 'commander.unknownCommand') return
+  const found = pathsTo(await loadAllCommands(server), first)
+  if (found.length > 0 && found.length <= SUGGESTIONS_MAX)
+    process.stderr.write(`(Did you mean ${found.join(' or ')}?)\n`)
+}
+
+/** Returns the full names of the subcommands with a name, such as `berth auth login`. */
+function pathsTo(program: Command, name: string): string[] {
+  const below = (command: Command, path: string): string[] =>
+    command.commands.flatMap((one) => [
+      ...([one.name(), ...one.aliases()].includes(name) ? [`${path} ${one.name()}`] : []),
+      ...below(one, `${path} ${one.name()}`),
+    ])
+  return below(program, program.name())
 }
 
 function fail(error: unknown): void {

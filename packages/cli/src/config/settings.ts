@@ -105,7 +105,7 @@ export function propertyProblem(name: string, value: string): string | undefined
     return `is not a property; use one of ${Object.keys(properties).join(', ')}`
   const property = name as Property
   if (urlProperties.includes(property) && parseOrigin(value) === undefined)
-    return 'must be a URL such as https://berth.example.com'
+    return 'must be a URL without a path, such as https://berth.example.com'
   const allowed = allowedValues[property]
   return allowed === undefined || allowed.includes(value) ? undefined : `must be one of ${allowed.join(', ')}`
 }
@@ -143,7 +143,7 @@ export function resolveSettings(
     const parsed = parseOrigin(text)
     if (parsed === undefined)
       throw new UsageError(
-        `${property}: ${JSON.stringify(text)} must be a URL such as https://berth.example.com`,
+        `${property}: ${JSON.stringify(text)} must be a URL without a path, such as https://berth.example.com`,
       )
     return parsed
   }

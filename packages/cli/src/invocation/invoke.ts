@@ -202,7 +202,12 @@ export function describeFailure(
     }
   if (failure.code === UNAUTHENTICATED)
     return {
-      lines: [stripStatusPrefix(failure.message), 'sign in again: berth auth login'],
+      lines: [
+        stripStatusPrefix(failure.message),
+        process.env['BERTH_TOKEN']
+          ? 'BERTH_TOKEN has this token: set another one, or unset it and sign in with berth auth login'
+          : 'sign in again: berth auth login',
+      ],
       code: exitCodes.notSignedIn,
     }
   const violations = failure.fieldViolations.map(({ field, description }) => `${field}: ${description}`)

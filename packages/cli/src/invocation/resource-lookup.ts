@@ -96,7 +96,12 @@ const isFolder = ({ uid }: { readonly uid: string }) => uid.includes('/')
 /** Resolves a folder. Throws a UsageError for an organization. */
 export async function resolveFolderUid(invocation: Invocation, word: string): Promise<string> {
   if (word === '') return promptForGroupUid(invocation, 'Which folder?', 'FOLDER', isFolder)
-  const uid = await resolveGroupUid(invocation, word, 'FOLDER')
+  const uid = await resolveGroupUid(invocation, word, 'FOLDER').catch((error: unknown) => {
+    if (!(error instanceof NotFoundError) || word.includes('/')) throw error
+    throw new NotFoundError(
+      `folder ${JSON.stringify(word)} not found or not visible to you; the path of a folder starts with its organization, such as my-org/${word}`,
+    )
+  })
   if (!isFolder({ uid })) throw new UsageError(`${word} is an organization, not a folder`)
   return uid
 }

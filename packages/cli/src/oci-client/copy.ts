@@ -104,7 +104,7 @@ export class ImageCopy {
     const copied = await this.#copyTree(root)
     this.#options.signal.throwIfAborted()
     if (tag === undefined) await to.addToIndex(root)
-    else if (!isThere) await to.putManifest(root, tag)
+    else if (!isThere) await this.#putTag(root, tag)
     if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
     return root.digest
   }
@@ -164,6 +164,13 @@ export class ImageCopy {
     const current = await this.#findDigest(tag)
     if (!keepTags || current === undefined || current === digest) return current === digest
     throw new TransferError('refused', to.name, `tag ${tag} of ${to.name} points to ${current} and is kept`)
+  }
+
+  /** Points a tag to a manifest. Layers take long: a tag that is kept may have been created while they were copied. */
+  async #putTag(manifest: Manifest, tag: string): Promise<void> {
+    const { to, keepTags } = this.#options
+    if (keepTags && (await this.#hasTag(tag, manifest.digest))) return
+    await to.putManifest(manifest, tag)
   }
 
   async #copyReferrers(subject: string, depth: number): Promise<void> {

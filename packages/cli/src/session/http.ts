@@ -59,6 +59,8 @@ export function readWarnings(headers: Headers): string[] {
 export function failureReason(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(inner instanceof Error)) return String(inner)
+  if ((inner as NodeJS.ErrnoException).code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'it does not use TLS: its URL starts with http://'
   return inner.message || String((inner as NodeJS.ErrnoException).code)
 }
 

@@ -351,6 +351,8 @@ export const limits = {
   uploadIdleMsMax: DAY_MS,
   /** Lease of a request that writes an upload, renewed while bytes arrive; after it another request may continue the upload. */
   uploadLeaseMs: 5 * SECOND_MS,
+  /** The same while a request that has all bytes verifies and stores the blob: longer than clocks of nodes may differ. */
+  uploadCommitLeaseMs: 35 * SECOND_MS,
   /** How long a request waits for another one that writes the upload: at least the lease, in case its node died. */
   uploadLockWaitMsMax: 5 * SECOND_MS,
   /** Uploads whose hash state is cached between requests; others are read again when they finish. */

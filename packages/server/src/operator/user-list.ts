@@ -2,6 +2,7 @@ import type { CursorValue } from '../api/page-tokens.ts'
 import { parseUid } from '../api/uid.ts'
 import { ANONYMOUS_IDENTITY } from '../iam/identities/anonymous-uid.ts'
 import type { Reader } from '../storage/db.ts'
+import { containsSql, equalsSql } from '../storage/list/text-conditions.ts'
 import { runLongText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -55,19 +56,11 @@ export async function listUsers(
   const conditions = [`i.parent = ''`, `i.relationship = 0`, `i.uid <> ${sql.bind(ANONYMOUS_IDENTITY)}`]
   if (uid !== undefined) conditions.push(`i.root = ${sql.bind(uid)}`, `i.uid = ${sql.bind(uid)}`)
   if (query !== '') {
-    const like = `%${query.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-    const matches = [email, name].map((text) => `lower(${text}) like ${sql.bind(like)} escape '\\'`)
+    const matches = containsSql(sql, [email, name], query)
     const own = parseUid(query) === undefined ? [] : [`i.uid = ${sql.bind(query)}`]
-    conditions.push(`(${[...matches, ...own].join(' or ')})`)
+    conditions.push(`(${[matches, ...own].join(' or ')})`)
   }
-  if (named !== undefined) {
-    // The function lower of SQLite changes ASCII letters only.
-    const equal = [email, name].flatMap((text) => [
-      `${text} = ${sql.bind(named)}`,
-      `lower(${text}) = ${sql.bind(named.toLowerCase())}`,
-    ])
-    conditions.push(`(${equal.join(' or ')})`)
-  }
+  if (named !== undefined) conditions.push(equalsSql(sql, [email, name], named))
   if (kind === 'local') conditions.push('a.id is not null')
   if (kind === 'provider') conditions.push(`a.id is null and i.issuer <> ''`)
   if (kind === 'none') conditions.push(`a.id is null and i.issuer = ''`)

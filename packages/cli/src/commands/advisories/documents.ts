@@ -205,7 +205,7 @@ async function runDelete(invocation: Invocation): Promise<void> {
   if (invocation.output.format === 'json') invocation.output.line(JSON.stringify(removed, undefined, 2))
   else
     invocation.output.notice(
-      `deleted ${removed.documents} documents, withdrew ${removed.withdrawn} advisories`,
+      `deleted ${removed.documents} ${removed.documents === 1 ? 'document' : 'documents'}, withdrew ${removed.withdrawn} ${removed.withdrawn === 1 ? 'advisory' : 'advisories'}`,
     )
 }
 

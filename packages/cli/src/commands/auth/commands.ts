@@ -9,7 +9,7 @@ import { requireOption, yesOption } from '../../invocation/options.ts'
 import { formatPerson } from '../../invocation/resource-names.ts'
 import { configureDockerCommand } from './configure-docker.ts'
 import { pullTokenCommand } from './pull-token.ts'
-import { statusCommand } from './status.ts'
+import { fetchName, statusCommand } from './status.ts'
 
 /** Commands for sign-in, tokens and registry credentials. Their implementation is loaded when they run. */
 
@@ -66,7 +66,11 @@ const loginCommand: CommandDeclaration = {
       name: typeof name === 'string' ? name : '',
       email: typeof email === 'string' ? email : '',
     })
-    process.stderr.write(`Signed in as ${person || shown.id}.\n`)
+    const renewed = invocation.flag('refresh') || invocation.flag('refreshOnly')
+    const isPerson = !renewed && invocation.option('identity') === ''
+    const { settings } = invocation as AuthInvocation
+    const known = person || (isPerson && !settings.token && (await fetchName(invocation as AuthInvocation)))
+    process.stderr.write(`Signed in as ${known || shown.id}.\n`)
     if (['json', 'yaml', 'id', 'csv'].includes(invocation.output.format))
       await invocation.output.item(shown, {
         id: ({ id }) => id,
@@ -80,7 +84,6 @@ const loginCommand: CommandDeclaration = {
       (invocation as AuthInvocation).env,
       (invocation as AuthInvocation).settings.registry,
     )
-    const renewed = invocation.flag('refresh') || invocation.flag('refreshOnly')
     if (process.stderr.isTTY === true && !renewed && hint !== undefined) invocation.output.notice(hint)
   },
 }

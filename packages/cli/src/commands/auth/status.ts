@@ -61,6 +61,12 @@ export const statusCommand: CommandDeclaration = {
   },
 }
 
+/** Returns the name of the signed-in user; '' if the server does not return it. */
+export async function fetchName(invocation: AuthInvocation): Promise<string> {
+  const { name = '' } = await fetchStatus(invocation).catch((): Partial<Status> => ({}))
+  return name
+}
+
 async function fetchStatus(invocation: AuthInvocation): Promise<Partial<Status>> {
   const client = await invocation.client()
   const who = await client.auth.validate()

@@ -58,7 +58,12 @@ export class RegistryRepository implements ImageStore {
       accept: [...manifestMediaTypes, '*/*'].join(', '),
     }).catch((error: unknown) => {
       if (!isMissingError(error)) throw error
-      throw new TransferError('missing', this.connection.host, `${reference} not found in ${this.name}`)
+      const what = isDigest(reference) ? 'manifest' : 'tag'
+      throw new TransferError(
+        'missing',
+        this.connection.host,
+        `${what} ${reference} not found in ${this.name}`,
+      )
     })
     const digestHeader = reply.header('docker-content-digest')
     const digest = isDigest(reference)

@@ -27,7 +27,14 @@ export function ExportDialog({ filter, onClose }: ExportDialogProps) {
     onSuccess: (file) => saveFile(`audit-${new Date().toISOString().slice(0, 10)}.${format}`, file.blob),
   })
   return (
-    <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onClose()} isDismissable>
+    <ModalOverlay
+      className="overlay"
+      isOpen
+      onOpenChange={(isOpen) => isOpen || onClose()}
+      // Closing the dialog ends the export: a key or a click beside the dialog does not.
+      isDismissable={!isPending}
+      isKeyboardDismissDisabled={isPending}
+    >
       <Modal className="modal">
         <Dialog className="dialog">
           <Heading slot="title" level={2}>
@@ -63,9 +70,9 @@ export function ExportDialog({ filter, onClose }: ExportDialogProps) {
           </div>
           <div className="actions">
             <Button className="button quiet" onPress={onClose}>
-              Close
+              {isPending ? 'Cancel' : 'Close'}
             </Button>
-            <Button className="button" isDisabled={isPending} onPress={() => mutate()}>
+            <Button className="button" isPending={isPending} onPress={() => mutate()}>
               {isPending ? 'Exporting…' : 'Export'}
             </Button>
           </div>

@@ -1,5 +1,6 @@
 import { MemberKind } from '@berth/contract/gen/berth/iam/v1/access_pb.js'
 import type { Db } from '../../storage/db.ts'
+import { containsSql } from '../../storage/list/text-conditions.ts'
 import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { currentSessionSql } from '../../tokens/sessions/valid-sessions.ts'
 import type { ReadablePath } from './readable-path.ts'
@@ -146,11 +147,6 @@ function conditionsSql(
     conditions.push(roles.length === 0 ? '1 = 0' : `${columns.role} in (${sql.bindAll(roles)})`)
   if (identity !== '') conditions.push(`${columns.member} = ${sql.bind(identity)}`)
   return conditions.map((condition) => `and ${condition}`).join(' ')
-}
-
-/** A condition that is true if one of the texts contains another one, independent of the case of ASCII letters. */
-export function containsSql(sql: SqlText, texts: readonly string[], query: string): string {
-  return `(${texts.map((text) => sql.rules.contains(`lower(${text})`, sql.bind(query))).join(' or ')})`
 }
 
 export interface SourceRow {

@@ -100,35 +100,49 @@ export interface UploadClaim extends IdleUpload {
   readonly isTakenOver: boolean
   /** Passes on the client's bytes while the claim is valid. The lease expires if the client sends nothing. */
   guardBytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
-  /** Renews an expired lease. Throws BLOB_UPLOAD_INVALID (409) if another request claimed the upload. */
+  /**
+   * Called after the last byte: leases the upload for the time in which the blob is verified and stored, so that also a node whose
+   * clock is ahead waits. Throws as below.
+   */
+  holdForCommit(): Promise<void>
+  /** Renews a lease that may have expired. Throws BLOB_UPLOAD_INVALID (409) if another request claimed the upload. */
   requireHeld(): Promise<void>
   /** Stops renewing the lease. */
   stopRenewal(): void
 }
 
-/** @throws BLOB_UPLOAD_INVALID (409) if another request claimed it first */
+/**
+ * `isLast`: the request finishes the upload. Most of these bring few bytes: the lease for the commit from the start saves them a write.
+ * @throws BLOB_UPLOAD_INVALID (409) if another request claimed it first
+ */
 export async function claimUpload(
   registry: OciServices,
   { row, confirmed }: IdleUpload,
+  { isLast = false } = {},
 ): Promise<UploadClaim> {
   const { store, blobs } = registry
   const writer = newId()
-  await acquireClaim(registry, row, writer)
-  let [isWaiting, isLost, leasedMs, hasReceivedBytes] = [false, false, performance.now(), false]
+  let leaseMs = isLast ? limits.uploadCommitLeaseMs : limits.uploadLeaseMs
+  await acquireClaim(registry, row, { writer, leaseMs })
+  let [isWaiting, isLost, leasedMs, hasReceivedBytes] = [false, false, store.clock(), false]
+  let isReceiving = true
   const renew = async () => {
-    const nowMs = performance.now()
-    const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
+    const nowMs = store.clock()
+    const changed = { lease_ms: nowMs + leaseMs }
     if (await updateUpload(store.db, { ...row, writer }, changed)) leasedMs = nowMs
     else isLost = true
   }
   const timer = setInterval(() => {
+    const isTooLong = isReceiving && leaseMs > limits.uploadLeaseMs
+    if (isTooLong) leaseMs = limits.uploadLeaseMs
     const isAlive = !isWaiting || hasReceivedBytes
     hasReceivedBytes = false
     // If this fails, the lease expires; it is checked before the next bytes are accepted.
-    if (isAlive && !isLost) renew().catch(() => undefined)
+    if ((isAlive || isTooLong) && !isLost) renew().catch(() => undefined)
   }, limits.uploadLeaseMs / 3)
   const requireHeld = async () => {
-    if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
+    // By the clock that other requests compare the lease with: it also counts the time in which this machine slept.
+    if (store.clock() - leasedMs > limits.uploadLeaseMs) await renew()
     if (isLost) throw uploadBusyError()
   }
   const isTakenOver = row.writer !== ''
@@ -157,6 +171,14 @@ export async function claimUpload(
           await iterator.return?.()
         }
       },
+      async holdForCommit() {
+        isReceiving = false
+        if (leaseMs < limits.uploadCommitLeaseMs) {
+          leaseMs = limits.uploadCommitLeaseMs
+          await renew()
+        }
+        await requireHeld()
+      },
       requireHeld,
       stopRenewal: () => clearInterval(timer),
     }
@@ -167,11 +189,15 @@ export async function claimUpload(
 }
 
 /** Throws BLOB_UPLOAD_INVALID if a request other than the writer in the row, or that one still, writes the upload. */
-async function acquireClaim({ store }: OciServices, row: UploadRow, writer: string): Promise<void> {
+async function acquireClaim(
+  { store }: OciServices,
+  row: UploadRow,
+  { writer, leaseMs }: { readonly writer: string; readonly leaseMs: number },
+): Promise<void> {
   const { db, clock } = store
   const now = clock()
   const sql = sqlText(db.engine)
-  const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + limits.uploadLeaseMs)}
+  const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + leaseMs)}
     where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
       and size = ${sql.bind(row.size)}
       and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`

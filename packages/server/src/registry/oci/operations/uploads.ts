@@ -148,7 +148,7 @@ export async function finishUpload(
   const refused = checkChunkStart(context, current)
   if (refused !== undefined) return refused
   const quota = await readUploadQuota(registry, context, digest.text)
-  const claim = await claimUpload(registry, current)
+  const claim = await claimUpload(registry, current, { isLast: true })
   try {
     return await commitClaim(registry, context, claim, { digest, quota })
   } finally {
@@ -173,6 +173,7 @@ async function commitClaim(
     if (await inTransaction(store.db, deleteRow)) await blobs.discard(written)
   }
   try {
+    await claim.holdForCommit()
     const actual = await digestOfUpload(registry, written, digest, hash)
     // These bytes will never match the digest.
     if (actual !== digest.text) await discardUpload()
