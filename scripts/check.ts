@@ -16,6 +16,7 @@ const steps = {
   'rules of the project': () => command('node', '--test', '--test-reporter=dot', 'test/tidy.test.ts'),
 } as const satisfies Record<string, () => Promise<string>>
 
+const SQLITE_SCHEMA = 'packages/server/src/storage/engines/sqlite/schema.ts'
 const SECOND_MS = 1000
 /** Output of a program, bytes. */
 const OUTPUT_MAX = 64 * 1024 ** 2
@@ -56,11 +57,16 @@ async function generatedIsCurrent(): Promise<string> {
   try {
     const failure =
       (await command('buf', 'generate', '--output', directory)) ||
-      (await command('node', 'scripts/generate-client.ts', join(directory, 'packages/client/src/generated')))
+      (await command(
+        'node',
+        'scripts/generate-client.ts',
+        join(directory, 'packages/client/src/generated'),
+      )) ||
+      (await command('node', 'scripts/generate-sqlite-schema.ts', join(directory, SQLITE_SCHEMA)))
     if (failure !== '') return failure
     const filesIn = (root: string) =>
       globSync('packages/{contract/gen,client/src/generated}/**/*.{js,ts,json}', { cwd: root })
-    const files = new Set([...filesIn('.'), ...filesIn(directory)])
+    const files = new Set([...filesIn('.'), ...filesIn(directory), SQLITE_SCHEMA])
     const stale = [...files].filter((file) => read(file) !== read(join(directory, file))).sort()
     return stale.length === 0 ? '' : `npm run generate changes ${stale.join(', ')}`
   } finally {

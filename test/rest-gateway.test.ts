@@ -34,6 +34,11 @@ import { etagOf } from '@berth/server/api/etag.ts'
 import { withCors } from '@berth/server/gateway/rest/cors.ts'
 import { createRestHandler, type RestOptions } from '@berth/server/gateway/rest/handler.ts'
 import type { Dispatch, IncomingCall } from '@berth/server/pipeline/call.ts'
+import {
+  currentContext,
+  RequestContext,
+  runInContext,
+} from '@berth/server/pipeline/request/request-context.ts'
 import type { HttpReply, HttpRequest } from '@berth/server/port/http.ts'
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
 import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -394,6 +399,25 @@ test('a handler that takes too long is given up with code 4 (handlerTimeoutMs)',
   const { call } = gateway({ authorizeHeaders: allowAll(() => new Promise(() => {})), handlerTimeoutMs: 20 })
   const reply = await call('GET /iam/v2beta1/groups')
   assert.deepEqual([reply.status, reply.json.code], [504, 4])
+})
+
+test('a request is aborted only when its handler takes too long, also if another one started with it', async () => {
+  const waiting = new RequestContext()
+  const short = new RequestContext()
+  const { call } = gateway({
+    authorizeHeaders: allowAll(async () => {
+      if (currentContext() === waiting) await new Promise(() => {})
+      return create(ListGroupsResponseSchema)
+    }),
+    handlerTimeoutMs: 20,
+  })
+  const start = (context: RequestContext) => runInContext(context, () => call('GET /iam/v2beta1/groups'))
+  const replies = await Promise.all([start(short), start(waiting)])
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [200, 504],
+  )
+  assert.deepEqual([short.aborted, waiting.aborted?.code], [undefined, Code.DEADLINE_EXCEEDED])
 })
 
 test('pages of other origins are allowed only when they are listed', async () => {

@@ -14,6 +14,7 @@ import { runInTransaction, sqlText } from '@berth/server/storage/sql-text.ts'
 import { CompiledQuery } from 'kysely'
 import { deleteRow, insertOne, rowOf } from '../support/database/hierarchy.ts'
 import { onEveryEngine } from '../support/database/storage.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 
 const newRoot = () => randomBytes(20).toString('hex')
 const repo = (uid: string, name = 'r') => rowOf('repos', uid, { name }) as Tables['repos']
@@ -202,6 +203,18 @@ test('the version of a SQLite database changes with every write, of this connect
   assert.notEqual(own, settled)
   await writeSetting(other.kysely, 'a', '2')
   assert.notEqual(one.version('any'), own)
+})
+
+test('the version of a SQLite database grows by small steps, so that it stays exact', async (t) => {
+  const file = join(temporaryDirectory(t), 'berth.db')
+  const [one, other] = [await openSqliteDb(file), await openSqliteDb(file)]
+  t.after(() => Promise.all([one.close(), other.close()]))
+  await migrate(one)
+  const before = one.version('access')!
+  for (let n = 1; n <= 10; n++) {
+    await writeSetting(other.kysely, 'a', String(n))
+    assert.equal(one.version('access'), before + n)
+  }
 })
 
 onEveryEngine('the access version', (opened) => {

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { ApiError } from '@berth/server/api/errors.ts'
 import { asApiError, storageFaultOf } from '@berth/server/api/storage-faults.ts'
 import { type Db, inTransaction, openSqliteDb, type Tx } from '@berth/server/storage/db.ts'
+import { migrate, migrations } from '@berth/server/storage/schema/migrate.ts'
 import { CompiledQuery, sql } from 'kysely'
 import { temporaryDirectory } from '../support/server/process.ts'
 
@@ -17,7 +18,7 @@ async function smallDatabase(t: TestContext): Promise<Db> {
   await sql`create table notes (id text primary key, note text)`.execute(db.kysely)
   const [row] = await db.read<{ page_count: number }>('pragma page_count', [])
   const pages = (row?.page_count ?? 0) + SPARE_PAGES
-  await db.kysely.executeQuery(CompiledQuery.raw(`pragma max_page_count = ${pages}`))
+  await limitPages(db, pages)
   return db
 }
 
@@ -28,6 +29,22 @@ const LARGE = 200_000
 async function idsIn(db: Db): Promise<string[]> {
   return (await db.read<{ id: string }>('select id from notes order by id', [])).map(({ id }) => id)
 }
+
+const limitPages = (db: Db, pages: number) =>
+  db.kysely.executeQuery(CompiledQuery.raw(`pragma max_page_count = ${pages}`))
+
+test('a database without space for the tables stays empty, says so, and gets them when there is space', async (t) => {
+  const db = await openSqliteDb(join(temporaryDirectory(t), 'berth.db'))
+  t.after(() => db.close())
+  await limitPages(db, 20)
+  await assert.rejects(migrate(db), (error: Error) => {
+    assert.match(error.message, /schema could not be brought up to date/)
+    return storageFaultOf(error)?.fault === 'full'
+  })
+  assert.deepEqual(await db.read('select name from sqlite_schema', []), [])
+  await limitPages(db, 10_000)
+  assert.deepEqual(await migrate(db), Object.keys(migrations))
+})
 
 test('of changes that share a commit, a full database rejects the large one and accepts the small ones', async (t) => {
   const db = await smallDatabase(t)

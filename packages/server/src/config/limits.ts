@@ -91,7 +91,7 @@ export const limits = {
   feedMaxAgeMs: MINUTE_MS,
   /** Text of a list filter. Stored values are shorter, so a longer text matches nothing. */
   filterCharsMax: 4 * KIB,
-  /** Characters of the database queries whose results are cached. */
+  /** Characters of the database queries whose results are cached, and the same again for counts of lists. */
   cachedQueriesCharsMax: 8 * MIB,
   /** Bytes of the manifests that are cached for pulls. */
   cachedManifestBytesMax: 4 * MIB,

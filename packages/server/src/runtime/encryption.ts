@@ -29,8 +29,8 @@ export function parseMasterKey(text: string): MasterKey | undefined {
 }
 
 /**
- * A key of its own for each purpose (HKDF-SHA-256, RFC 5869), so that none of them reveals another. An object, because the bytes of a key
- * make each use of them ten times as slow: Node 24 finds out by two exceptions that they are no key.
+ * A key of its own for each purpose (HKDF-SHA-256, RFC 5869), so that none of them reveals another. An object, because each use of the
+ * bytes of a key is ten times as slow: Node 24 throws and catches two exceptions before it creates the object.
  */
 export function deriveKey(master: MasterKey, purpose: 'page tokens' | 'secrets at rest'): KeyObject {
   const bytes = hkdfSync('sha256', master, new Uint8Array(0), `berth ${purpose}`, MASTER_KEY_BYTES)

@@ -6,7 +6,7 @@ import { readLimits } from '../../storage/counts/resource-limits.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import type { GroupRow } from '../../storage/schema/tables.ts'
 
-/** All but two long ones, which the uid contains. */
+/** All but the root and the parent, which are long, and which the uid contains. */
 export const groupColumns = [
   'uid',
   'name',

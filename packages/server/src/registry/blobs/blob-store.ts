@@ -13,8 +13,8 @@ export interface BlobStore {
    * Appends to an upload at `size`; bytes beyond that are discarded. Resolves when the source ends, with the new state of the
    * upload. If the source fails, so does this, and the upload is unchanged. `isLast`: this process commits or discards it next, so
    * it need not be durable. `isTakenOver`: a previous writer may still be writing, which must not change the
-   * result. `release` is called with each chunk when its bytes are stored; they may be gone then. Rejects with MissingBytes if the bytes no
-   * longer exist.
+   * result. `release` is called once with each chunk that the store does not read again, and may free its memory. Rejects with MissingBytes if
+   * the stored bytes no longer exist.
    */
   append(upload: Upload, bytes: AsyncIterable<Uint8Array>, options?: AppendOptions): Promise<Upload>
   /** Returns the upload with all bytes that are stored of it, also by a writer that did not report its progress; never less than `size`. */

@@ -79,7 +79,7 @@ export interface EngineRules extends SqlRules {
     background: Db,
     run: (kysely: Db['kysely']) => Promise<readonly string[]>,
   ): Promise<readonly string[]>
-  /** What all migrations create in an empty database; undefined where they run one by one. */
+  /** Returns what all migrations create in an empty database; undefined where they run one by one. */
   wholeSchema(): Promise<WholeSchema | undefined>
   /** Gives the tables that migrations created their home (schema/table-homes.ts). Does nothing to a database on one server. */
   placeTables(background: Db): Promise<void>
@@ -100,7 +100,7 @@ export interface EngineRules extends SqlRules {
   enableQueryFromAnyNode(background: Db): Promise<void>
 }
 
-/** The schema of a version, and the names of the migrations that lead to it. */
+/** What migrations create together, as statements, and their names. */
 export interface WholeSchema {
   readonly migrations: readonly string[]
   readonly statements: readonly string[]

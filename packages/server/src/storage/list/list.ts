@@ -80,7 +80,7 @@ export interface ListSpec<C extends ListedTable> {
   readonly publicRoots?: readonly string[]
 }
 
-/** Columns that rows must have: what messages are made of, with the uid and the columns of `sortFields`. By default all. */
+/** The columns to read: those of the messages, the uid and the columns of `sortFields`. By default all. */
 export interface RequiredColumns<K extends string> {
   readonly columns?: readonly K[] | undefined
 }
@@ -342,7 +342,7 @@ function matchesNothing(filter: Filter): boolean {
 
 const CACHED_COUNTS_MAX = 2000
 
-/** By table and branches. The key is found without building the statement, which costs more than to look up its result. */
+/** By table and branches: building the statement, for a key of runCachedText, costs more than looking up its result. */
 const branchCounts = createVersionCache<number>({
   max: CACHED_COUNTS_MAX,
   maxSize: limits.cachedQueriesCharsMax,
@@ -474,7 +474,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
   // Skipped rows are not fetched: the index has all columns of the order.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
   const orderColumns = [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ')
-  // The order of several parts needs the root.
+  // The statement around several parts sorts by the root.
   const required = branches.length === 1 && query.columns !== undefined ? query.columns.join(', ') : '*'
   const shown = page.only === undefined ? required : `${orderColumns}, ${page.only}`
   const columns = deep ? orderColumns : shown

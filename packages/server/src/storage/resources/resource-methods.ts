@@ -70,7 +70,7 @@ export interface ResourceDeclaration<
 > {
   readonly table: C
   readonly schema: M
-  /** What messages are made of, if lists need not read all columns. */
+  /** The columns that lists read for messages. By default all. */
   readonly columns?: readonly K[]
   /** A column of bytes that may be large, and how much of it a page of the list has. */
   readonly wide?: ListSpec<C>['wide']

@@ -3,7 +3,7 @@ import type { Db } from '../db.ts'
 
 /**
  * Creates the tables of an empty database from the schema of its engine, if there is one (EngineRules.wholeSchema), because migrations take six
- * times as long. Returns the names of the migrations that it replaces.
+ * times as long. Returns the names of the migrations that it stands for.
  */
 export async function createSchema({ rules }: Db, kysely: Db['kysely']): Promise<readonly string[]> {
   const isEmpty = async (database: Db['kysely']) =>
@@ -12,7 +12,7 @@ export async function createSchema({ rules }: Db, kysely: Db['kysely']): Promise
   const schema = await rules.wholeSchema()
   if (schema === undefined) return []
   return await kysely.transaction().execute(async (tx) => {
-    // Another process may have created them meanwhile.
+    // Another process may have created tables meanwhile.
     if (!(await isEmpty(tx))) return []
     for (const statement of schema.statements) await sql.raw(statement).execute(tx)
     const timestamp = new Date().toISOString()

@@ -92,15 +92,17 @@ export async function migrate(db: Db): Promise<string[]> {
 }
 
 async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
-  const created = await createSchema(db, kysely)
-  const { error, results } = await migratorOf(db, kysely).migrateToLatest()
-  if (error instanceof ApiError) throw error
-  if (error !== undefined) {
+  try {
+    const created = await createSchema(db, kysely)
+    const { error, results = [] } = await migratorOf(db, kysely).migrateToLatest()
+    if (error !== undefined) throw error
+    return [...created, ...results.map((result) => result.migrationName)]
+  } catch (error) {
+    if (error instanceof ApiError) throw error
     // A node of a newer version may have migrated in between.
     await requireKnownMigrations(db)
     throw new Error('the database schema could not be brought up to date', { cause: error })
   }
-  return [...created, ...(results ?? []).map((result) => result.migrationName)]
 }
 
 /** The database has migrations that this version does not know. */

@@ -14,7 +14,7 @@ for (const [namedCurve, numberBytes] of curves) {
   test(`${namedCurve}: signatures of OpenSSL become those of JWTs, and the same again`, () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve })
     const jwsKey = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const
-    // Half of all numbers get a zero before them, and about one of 128 signatures has a shorter number.
+    // In DER, about half of all numbers of P-256 and P-384 start with a zero, and one of 128 signatures has a shorter number.
     for (let n = 0; n < 300; n++) {
       const text = Buffer.from(`text ${n}`)
       const der = sign('sha256', text, privateKey)
@@ -36,7 +36,7 @@ for (const [namedCurve, numberBytes] of curves) {
     )
   })
 
-  test(`${namedCurve}: a signature of another length is none`, () => {
+  test(`${namedCurve}: a signature of another length is not converted`, () => {
     for (const length of [0, 1, numberBytes, 2 * numberBytes - 1, 2 * numberBytes + 1])
       assert.equal(ecdsaToDer(Buffer.alloc(length), numberBytes), undefined)
   })

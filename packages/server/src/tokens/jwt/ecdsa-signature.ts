@@ -1,19 +1,19 @@
 /**
- * The two encodings of an ECDSA signature: the numbers r and s, of the size of the curve's order, in a row (IEEE P1363, RFC 7518 section
- * 3.4), which JWTs use, and as a sequence of integers in DER (RFC 3279 section 2.2.3), which OpenSSL uses. `node:crypto` converts them too, but
- * takes 20 us for each signature.
+ * Converts ECDSA signatures between their two encodings. JWTs have the numbers r and s one after the other, each as long as the order of the
+ * curve (IEEE P1363, RFC 7518 section 3.4); OpenSSL has a sequence of integers in DER (RFC 3279 section 2.2.3). `node:crypto` converts them
+ * too, but takes 20 us for each signature.
  */
 
 const SEQUENCE = 0x30
 const INTEGER = 0x02
-/** A length of one byte is below this; the signature of P-521, the longest, has 139 bytes and needs two. */
+/** Lengths from here on need two bytes, as that of P-521, whose signatures have up to 139 bytes. */
 const LONG_LENGTH = 0x80
 const ONE_LENGTH_BYTE = 0x81
 
 /** Of P-256, the curve of ES256. */
 export const P256_NUMBER_BYTES = 32
 
-/** Returns undefined if the signature does not consist of two numbers of `numberBytes` bytes each. */
+/** Returns undefined if the signature has another length than two numbers of `numberBytes` bytes. Does not check the numbers. */
 export function ecdsaToDer(signature: Buffer, numberBytes: number): Buffer | undefined {
   if (signature.length !== 2 * numberBytes) return undefined
   const [r, s] = [unsigned(signature.subarray(0, numberBytes)), unsigned(signature.subarray(numberBytes))]
@@ -26,7 +26,7 @@ export function ecdsaToDer(signature: Buffer, numberBytes: number): Buffer | und
   return der
 }
 
-/** `der` is a valid signature, from OpenSSL, with numbers of at most `numberBytes` bytes. */
+/** `der`: a signature that OpenSSL created, with numbers of at most `numberBytes` bytes. */
 export function derToEcdsa(der: Buffer, numberBytes: number): Buffer {
   const signature = Buffer.alloc(2 * numberBytes)
   let at = der[1] === ONE_LENGTH_BYTE ? 3 : 2
@@ -39,14 +39,14 @@ export function derToEcdsa(der: Buffer, numberBytes: number): Buffer {
   return signature
 }
 
-/** Without leading zeros, except that of the number 0. */
+/** Returns a number without leading zeros, except that of the number 0. */
 function unsigned(number: Buffer): Buffer {
   let start = 0
   while (start < number.length - 1 && number[start] === 0) start++
   return number.subarray(start)
 }
 
-/** A number whose first bit is set gets a zero before it, because integers in DER are signed. */
+/** Returns the bytes of an integer in DER. Integers are signed, so a number whose first bit is set gets a zero before it. */
 function derLength(number: Buffer): number {
   return number.length + (number[0]! >= LONG_LENGTH ? 1 : 0)
 }

@@ -46,6 +46,39 @@ test('an ECDSA signature in ASN.1 encoding is rejected', async () => {
   assert.equal(await isSignedBy(`${text}.${asn1}`, 'ES256', publicKey), false)
 })
 
+const orders = [
+  ['ES256', 'P-256', 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n],
+  ['ES384', 'P-384', 2n ** 384n - 0x389cb27e0bc8d220a7e5f24db74f58851313e695333ad68dn],
+  [
+    'ES512',
+    'P-521',
+    2n ** 521n - 657877501894328237357444332315020117536923257219387276263472201219398408051703n,
+  ],
+] as const
+
+for (const [alg, namedCurve, order] of orders) {
+  test(`${alg}: a signature with a number that is not between 0 and the order of the curve is rejected`, async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve })
+    const text = `${Buffer.from(JSON.stringify({ alg })).toString('base64url')}.e30`
+    const hash = `sha${alg.slice(2)}`
+    const bytes = sign(hash, Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+    const digits = bytes.length // of a number, in hex
+    const numberAt = (start: number) => BigInt(`0x${bytes.toString('hex', start, start + digits / 2)}`)
+    const valid = [numberAt(0), numberAt(digits / 2)] as const
+    const isSigned = (r: bigint, s: bigint) => {
+      const numbers = [r, s].map((number) => number.toString(16).padStart(digits, '0')).join('')
+      return isSignedBy(`${text}.${Buffer.from(numbers, 'hex').toString('base64url')}`, alg, publicKey)
+    }
+    assert.ok(await isSigned(...valid))
+    const largest = 16n ** BigInt(digits) - 1n
+    for (const number of [0n, order, order + 1n, largest]) {
+      assert.equal(await isSigned(number, valid[1]), false)
+      assert.equal(await isSigned(valid[0], number), false)
+      assert.equal(await isSigned(number, number), false)
+    }
+  })
+}
+
 test('the library verifies our signatures', async () => {
   const pairs = {
     ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),

@@ -37,7 +37,7 @@ interface Parameters {
   readonly type: NonNullable<KeyObject['asymmetricKeyType']>
   /** Undefined if the algorithm includes the hash. */
   readonly hash: string | undefined
-  /** Node finds out by two exceptions that an object around a key is none, which takes about 40 us: only where there is no other way. */
+  /** Node throws and catches two exceptions for a key in an object with options, which takes about 40 us: only where they are needed. */
   readonly options?: SigningOptions
   /** Of each of the two numbers of an ECDSA signature. */
   readonly numberBytes?: number
@@ -45,7 +45,7 @@ interface Parameters {
 
 const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
 
-/** RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1. The padding of RSA signatures is PKCS #1 v1.5 unless the options change it. */
+/** RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1. The default padding of keys of type `rsa` is PKCS #1 v1.5. */
 const parameters: Readonly<Record<SubjectTokenAlg, Parameters>> = {
   RS256: { type: 'rsa', hash: 'sha256' },
   RS384: { type: 'rsa', hash: 'sha384' },

@@ -130,6 +130,7 @@ export function sqliteDialect(
   }
   // Changes when another connection commits; its own commits do not move it.
   const externalVersion = database.prepare('pragma data_version').pluck()
+  let knownExternalVersion: unknown
   const mutex = createMutex()
   let mayBeLost = false
   let isSynced = true
@@ -166,7 +167,16 @@ export function sqliteDialect(
       createQueryCompiler: () => new SqliteQueryCompiler(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
-    version: (of) => (externalVersion.get() as number) * 2 ** 32 + writes[of],
+    version(of) {
+      const external = externalVersion.get()
+      if (external !== knownExternalVersion) {
+        knownExternalVersion = external
+        // Any table may have been written. A sum of scaled numbers would round small changes away after two million commits of others.
+        writes.any++
+        writes.access++
+      }
+      return writes[of]
+    },
   }
 }
 
@@ -342,7 +352,7 @@ export const rules: EngineRules = {
   isShared: false,
   // A migration holds the write lock of the file.
   withMigrationLock: ({ kysely }, run) => run(kysely),
-  // Imported when it is needed: once in the life of a database.
+  // Imported on demand: only a new database needs it.
   wholeSchema: async () => (await import('./schema.ts')).schema,
   async placeTables() {},
   isDistributed: () => false,
