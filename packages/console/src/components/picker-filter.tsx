@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useAddressState } from '../address-state.ts'
 
 interface PickerFilterProps {
@@ -12,10 +12,18 @@ export function PickerFilter({ name, children }: PickerFilterProps) {
   const [{ [name]: applied = '' }, change] = useAddressState()
   // The address follows a choice a moment later, and until then the field would open its list again.
   const [value, setValue] = useState(applied)
-  useEffect(() => setValue(applied), [applied])
+  /** A choice that the address does not show yet. */
+  const chosen = useRef('')
+  useEffect(() => {
+    // Typing has removed the value before the choice: the address may show that later than the choice was made.
+    if (applied === '' && chosen.current !== '') return
+    chosen.current = ''
+    setValue(applied)
+  }, [applied])
   return (
     <div className="filter">
       {children(value, (next) => {
+        chosen.current = next === applied ? '' : next
         setValue(next)
         change({ [name]: next })
       })}
