@@ -26,8 +26,8 @@ test('the row types are the migrated schema, column by column', async (t) => {
 test('a new SQLite database is what all migrations make of an empty one (npm run generate)', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
   t.after(() => rmSync(directory, { recursive: true }))
-  const contentsAfter = async (prepare: (db: Db) => Promise<unknown>) => {
-    const db = await openSqliteDb(join(directory, `${prepare.name}.db`))
+  const contentsAfter = async (name: string, prepare: (db: Db) => Promise<unknown>) => {
+    const db = await openSqliteDb(join(directory, `${name}.db`))
     try {
       await prepare(db)
       const schema = await db.read<object>(
@@ -35,11 +35,11 @@ test('a new SQLite database is what all migrations make of an empty one (npm run
         [],
       )
       const rows = new Map<string, unknown>()
-      for (const { name } of await db.read<{ name: string }>(db.rules.tableNamesQuery, []))
+      for (const { name: table } of await db.read<{ name: string }>(db.rules.tableNamesQuery, []))
         rows.set(
-          name,
+          table,
           await db.read(
-            name === 'migrations' ? 'select name from migrations' : `select * from "${name}"`,
+            table === 'migrations' ? 'select name from migrations' : `select * from "${table}"`,
             [],
           ),
         )
@@ -48,11 +48,11 @@ test('a new SQLite database is what all migrations make of an empty one (npm run
       await db.close()
     }
   }
-  const created = await contentsAfter(async function create(db) {
+  const created = await contentsAfter('created', async (db) => {
     assert.deepEqual(await migrate(db), Object.keys(migrations))
     assert.deepEqual(await migrate(db), [])
   })
-  const migrated = await contentsAfter(async function migrateOneByOne(db) {
+  const migrated = await contentsAfter('migrated', async (db) => {
     await migrateTo(db, Object.keys(migrations).at(-1)!)
   })
   assert.deepEqual(created, migrated)
