@@ -11,6 +11,7 @@ import { listCommand } from '../../invocation/list-command.ts'
 import { yesOption } from '../../invocation/options.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { View } from '../../output/output.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Source documents of the advisories of a group. Deleting a document withdraws its advisories. */
 
@@ -205,7 +206,7 @@ async function runDelete(invocation: Invocation): Promise<void> {
   if (invocation.output.format === 'json') invocation.output.line(JSON.stringify(removed, undefined, 2))
   else
     invocation.output.notice(
-      `deleted ${removed.documents} ${removed.documents === 1 ? 'document' : 'documents'}, withdrew ${removed.withdrawn} ${removed.withdrawn === 1 ? 'advisory' : 'advisories'}`,
+      `deleted ${plural(removed.documents, 'document')}, withdrew ${plural(removed.withdrawn, 'advisory', 'advisories')}`,
     )
 }
 

@@ -68,8 +68,8 @@ const loginCommand: CommandDeclaration = {
     })
     const renewed = invocation.flag('refresh') || invocation.flag('refreshOnly')
     const isPerson = !renewed && invocation.option('identity') === ''
-    const { settings } = invocation as AuthInvocation
-    const known = person || (isPerson && !settings.token && (await fetchName(invocation as AuthInvocation)))
+    const auth = invocation as AuthInvocation
+    const known = person || (isPerson && !auth.settings.token && (await fetchName(auth)))
     process.stderr.write(`Signed in as ${known || shown.id}.\n`)
     if (['json', 'yaml', 'id', 'csv'].includes(invocation.output.format))
       await invocation.output.item(shown, {
@@ -80,10 +80,7 @@ const loginCommand: CommandDeclaration = {
         ],
       })
     const { dockerHint } = await import('../../session/credentials/docker-config.ts')
-    const hint = dockerHint(
-      (invocation as AuthInvocation).env,
-      (invocation as AuthInvocation).settings.registry,
-    )
+    const hint = dockerHint(auth.env, auth.settings.registry)
     if (process.stderr.isTTY === true && !renewed && hint !== undefined) invocation.output.notice(hint)
   },
 }

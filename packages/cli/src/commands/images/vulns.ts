@@ -13,6 +13,7 @@ import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../../invocation/resource-names.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
+import { plural } from '../../output/plural.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 import { readWhenDone, resolveReadImage, storedImageParameter, waitOption } from './contents.ts'
 
@@ -244,7 +245,7 @@ function reportCoverage({ output }: Invocation, known: ListImageFindingsResponse
   for (const { ecosystem, packageCount, covered } of coverage)
     if (!covered)
       output.notice(
-        `not covered: ${packageCount} ${Number(packageCount) === 1 ? 'package' : 'packages'} of ${ecosystem}, the organization has no advisories of it`,
+        `not covered: ${plural(packageCount, 'package')} of ${ecosystem}, the organization has no advisories of it`,
       )
   output.notice(
     advisoriesTime === undefined
@@ -318,7 +319,7 @@ export const vulnsCommand: CommandDeclaration = {
     const exploited = affecting.filter(({ knownExploited }) => knownExploited)
     if (invocation.flag('failOnExploited') && exploited.length > 0)
       throw new CommandFailed(
-        `${exploited.length} ${exploited.length === 1 ? 'finding is' : 'findings are'} known to be exploited`,
+        `${plural(exploited.length, 'finding is', 'findings are')} known to be exploited`,
       )
     const limit = invocation.option('failOn')
     if (limit === '') return
@@ -326,9 +327,7 @@ export const vulnsCommand: CommandDeclaration = {
       ({ severity }) => severities.indexOf(severity) <= severities.indexOf(limit),
     )
     if (failing.length > 0)
-      throw new CommandFailed(
-        `${failing.length} ${failing.length === 1 ? 'finding' : 'findings'} of severity ${limit} or higher`,
-      )
+      throw new CommandFailed(`${plural(failing.length, 'finding')} of severity ${limit} or higher`)
   },
 }
 

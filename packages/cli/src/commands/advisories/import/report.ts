@@ -1,5 +1,6 @@
 import type { FormatSummary, ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import type { Output, View } from '../../../output/output.ts'
+import { plural } from '../../../output/plural.ts'
 
 /** The report of an import: tables for people, one object for programs. */
 
@@ -115,7 +116,7 @@ export async function printReport(output: Output, report: ImportReport): Promise
   }
   for (const { file, line, reason } of rejected)
     output.notice(`rejected ${file}${line > 0 ? `:${line}` : ''}: ${reason}`)
-  if (skipped > 0) output.notice(`skipped ${skipped} ${skipped === 1 ? 'file' : 'files'} without advisories`)
+  if (skipped > 0) output.notice(`skipped ${plural(skipped, 'file')} without advisories`)
   if (dryRun) output.notice('dry run: nothing was changed')
   if (stopped) output.notice('stopped before the end; run the command again to continue')
 }

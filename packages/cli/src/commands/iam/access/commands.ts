@@ -19,6 +19,7 @@ import {
 import { formatPerson } from '../../../invocation/resource-names.ts'
 import { isUid } from '../../../invocation/resource-uids.ts'
 import type { View } from '../../../output/output.ts'
+import { plural } from '../../../output/plural.ts'
 import { parseCapabilities } from '../capability-names.ts'
 
 /** Reports who can do what, and why. */
@@ -125,7 +126,7 @@ function formatHidden({ group, role, users, workloads, externalGroups }: HiddenA
   return `not shown: ${counts.join(', ')} with the role ${role} in ${group?.name || group?.uid}, whose role bindings you cannot read`
 }
 
-const formatCount = (n: number, noun: string) => (n === 0 ? '' : `${n} ${noun}${n === 1 ? '' : 's'}`)
+const formatCount = (n: number, noun: string) => (n === 0 ? '' : plural(n, noun))
 
 const PAGE_SIZE = 200
 

@@ -4,6 +4,7 @@ import { type Invocation, UsageError } from '../../../invocation/invocation.ts'
 import { yesOption } from '../../../invocation/options.ts'
 import { resolveGroupUid } from '../../../invocation/resource-lookup.ts'
 import type { View } from '../../../output/output.ts'
+import { plural } from '../../../output/plural.ts'
 import { repoParameters, resolveRepo } from './repos.ts'
 
 /** Commands that show, publish and unpublish repositories. What is public is a folder with everything in it. */
@@ -27,8 +28,6 @@ async function loadPath(invocation: Invocation, uid: string): Promise<string> {
   return invocation.names.groupPath(uid)
 }
 
-const countText = (repos: number) => `${repos} ${repos === 1 ? 'repo' : 'repos'}`
-
 async function publish(invocation: Invocation): Promise<void> {
   const uid = await resolveGroupUid(invocation, invocation.argument(0), 'FOLDER')
   const client = await invocation.client()
@@ -36,7 +35,7 @@ async function publish(invocation: Invocation): Promise<void> {
   const path = await loadPath(invocation, uid)
   if (current.public) return invocation.output.notice(`${path} is public`)
   await invocation.prompt.confirm(
-    `Publish ${path}? Anyone can then pull all images of ${countText(repos)} in it, and of those that are created later.`,
+    `Publish ${path}? Anyone can then pull all images of ${plural(repos, 'repo')} in it, and of those that are created later.`,
   )
   await client.roleBindings.create(uid, { identityUid: anonymousIdentity, roleUid: pullRole })
   invocation.output.notice(`published ${path}: anyone can pull without a token`)
