@@ -18,6 +18,7 @@ import {
   portErrorReply,
 } from './port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
+import { sendHead } from './reply-head.ts'
 import { readBodyStream, readWholeBody } from './request-body.ts'
 import type { ObservedRequest } from './request-observer.ts'
 import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from './transport-errors.ts'
@@ -357,7 +358,7 @@ function send(context: PortContext, streamContext: StreamContext, reply: HttpRep
   try {
     // node:http2 sends any value; a proxy that speaks HTTP/1 behind us would read line breaks as new headers.
     for (const name in reply.headers) validateHeaderValue(name, reply.headers[name] ?? '')
-    stream.respond(headers, { endStream })
+    sendHead(stream, headers, { endStream })
   } catch (failure) {
     if (stream.destroyed || stream.closed || stream.headersSent) return
     // A handler's header that HTTP cannot carry. The replacement has only headers of ours.

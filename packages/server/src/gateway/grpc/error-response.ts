@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { errorBody, httpStatusOfError, statusBytes } from '../../api/error-body.ts'
 import { ApiError, withFieldNames } from '../../api/errors.ts'
 import { discardRequestBody } from '../../port/port-context.ts'
+import { sendHead } from '../../port/reply-head.ts'
 import { percentEncode, protoFieldPath } from './frame.ts'
 
 /** What a gRPC reply without a message looks like on an HTTP/2 stream. */
@@ -44,7 +45,8 @@ export function sendTrailersOnly(
   replyHeaders?: OutgoingHttpHeaders,
 ): void {
   if (stream.destroyed || stream.closed || stream.headersSent) return
-  stream.respond(
+  sendHead(
+    stream,
     {
       ':status': 200,
       'content-type': grpcContentType,
@@ -67,7 +69,7 @@ export function sendHttpError(
 ): void {
   const body = errorBody(error, errorDomain)
   const status = httpStatusOfError(error)
-  stream.respond({
+  sendHead(stream, {
     ':status': status,
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -6,6 +6,7 @@ import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { OpenCounts } from '../../pipeline/limits/open-counts.ts'
 import type { BufferedBody } from '../../port/bodies/body-budget.ts'
 import { discardRequestBody } from '../../port/port-context.ts'
+import { sendHead } from '../../port/reply-head.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, type Frame } from './frame.ts'
@@ -199,7 +200,8 @@ function serveStreaming(
 
 function respond(stream: ServerHttp2Stream, requestId: string): void {
   if (stream.headersSent || stream.destroyed || stream.closed) return
-  stream.respond(
+  sendHead(
+    stream,
     { ':status': 200, 'content-type': grpcContentType, 'x-request-id': requestId },
     { waitForTrailers: true },
   )

@@ -19,6 +19,7 @@ import type { RequestRecord } from '../../pipeline/request/request-record.ts'
 import { warningHeader } from '../../pipeline/warnings.ts'
 import { countBodyBytes } from '../../port/byte-counts.ts'
 import { sendWhole } from '../../port/reply-body.ts'
+import { sendHead } from '../../port/reply-head.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
 import { grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs, protoFieldPath } from './frame.ts'
@@ -249,7 +250,7 @@ function sendReply(
 ): void {
   if (stream.destroyed || stream.closed) return
   if (record !== undefined) record.bytesOut = packed.length
-  stream.respond(headers, { waitForTrailers: true })
+  sendHead(stream, headers, { waitForTrailers: true })
   stream.on('wantTrailers', sendOk)
   sendWhole(stream, packed, context, () => stream.close(constants.NGHTTP2_CANCEL))
 }

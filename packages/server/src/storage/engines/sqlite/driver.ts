@@ -132,6 +132,8 @@ export function sqliteDialect(
   const externalVersion = database.prepare('pragma data_version').pluck()
   let knownExternalVersion: unknown
   const mutex = createMutex()
+  // Every read asks; the lock answers for most of them, and costs less to ask than the library.
+  const isInTransaction = () => mutex.isLocked() && database.inTransaction
   let mayBeLost = false
   let isSynced = true
   /** Sets whether commits wait for the disk. The setting costs more than most statements, so it changes only when it must. */
@@ -144,7 +146,7 @@ export function sqliteDialect(
       mayBeLost = value
     },
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
-      (database.inTransaction ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
+      (isInTransaction() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
     dialect: {
       createAdapter: () => new TransactionalDdlAdapter(),
       createDriver: () =>
@@ -153,7 +155,7 @@ export function sqliteDialect(
           readCommitted,
           mutex,
           writeTurn,
-          hasEnded: () => !database.inTransaction,
+          hasEnded: () => !isInTransaction(),
           // Writes outside of transactions are always synced.
           beforeWrite(isTransaction) {
             syncCommits(!(isTransaction && mayBeLost))
