@@ -11,7 +11,7 @@ import { createUnreadReplies, type UnreadReplies } from './bodies/unread-replies
 import { createConnectionAdmission } from './connections.ts'
 import type { HttpHandler } from './http.ts'
 import { createHttp1Server } from './http1.ts'
-import { createHttp2Adapter } from './http2.ts'
+import { createHttp2Adapter } from './http2/adapter.ts'
 import type { GrpcHandler, PortContext, PortLimits, PortTraffic } from './port-context.ts'
 import type { RequestObserver } from './request-observer.ts'
 import { createRunningRequests, type RunningRequests } from './running-requests.ts'

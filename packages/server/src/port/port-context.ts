@@ -1,7 +1,7 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { errorBody, httpStatusOfError, retryAfter } from '../api/error-body.ts'
 import { toApiError } from '../api/storage-faults.ts'
-import { limits as allLimits } from '../config/limits.ts'
+import type { limits as allLimits } from '../config/limits.ts'
 import type { ClientAddressOf } from '../pipeline/limits/client-address.ts'
 import type { RequestIdOf } from '../pipeline/request/request-ids.ts'
 import type { RequestRecord } from '../pipeline/request/request-record.ts'
@@ -129,15 +129,4 @@ export function bodyBytes(body: WholeBody): number {
 /** RFC 9110, section 8.6: such replies carry no content-length. */
 export function hasNoContentLength(status: number): boolean {
   return status === 204 || status === 304
-}
-
-/**
- * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream whose request has
- * ended this does nothing. A reset can overtake the reply that says why, so what the client still sends is swallowed for a moment.
- */
-export function discardRequestBody(stream: ServerHttp2Stream): void {
-  if (stream.readableEnded || stream.destroyed) return
-  stream.resume()
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), allLimits.lingerMs)
-  stream.once('close', () => clearTimeout(timer))
 }

@@ -1,8 +1,7 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { errorBody, httpStatusOfError, statusBytes } from '../../api/error-body.ts'
 import { ApiError, withFieldNames } from '../../api/errors.ts'
-import { discardRequestBody } from '../../port/port-context.ts'
-import { sendHead } from '../../port/reply-head.ts'
+import { discardRequestBody, sendHead } from '../../port/http2/stream.ts'
 import { percentEncode, protoFieldPath } from './frame.ts'
 
 /** What a gRPC reply without a message looks like on an HTTP/2 stream. */

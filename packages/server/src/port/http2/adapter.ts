@@ -7,21 +7,15 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { RequestContext, runInContext } from '../pipeline/request/request-context.ts'
-import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
-import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
-import {
-  bodyBytes,
-  discardRequestBody,
-  hasNoContentLength,
-  type PortContext,
-  portErrorReply,
-} from './port-context.ts'
-import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
-import { sendHead } from './reply-head.ts'
-import { readBodyStream, readWholeBody } from './request-body.ts'
-import type { ObservedRequest } from './request-observer.ts'
-import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from './transport-errors.ts'
+import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
+import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
+import type { BodyStream, HttpReply, HttpRequest } from '../http.ts'
+import { bodyBytes, hasNoContentLength, type PortContext, portErrorReply } from '../port-context.ts'
+import { cancelStream, isStream, sendStream, sendWhole } from '../reply-body.ts'
+import { readBodyStream, readWholeBody } from '../request-body.ts'
+import type { ObservedRequest } from '../request-observer.ts'
+import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from '../transport-errors.ts'
+import { discardRequestBody, sendHead } from './stream.ts'
 
 /** The HTTP/2 half of the port. */
 export interface Http2Adapter {
