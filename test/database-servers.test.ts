@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { chownSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import {
@@ -9,11 +11,18 @@ import {
   waitForRecovery,
 } from './support/database/database-outage.ts'
 import { startPgbouncer, withoutPgbouncer } from './support/database/pgbouncer.ts'
-import { freePort, startPostgres, startStandby, withoutPostgres } from './support/database/postgres.ts'
+import {
+  freePort,
+  serverUser,
+  startPostgres,
+  startStandby,
+  withoutPostgres,
+} from './support/database/postgres.ts'
 import { eventually } from './support/eventually.ts'
+import { selfSignedCertificate } from './support/http/certificate.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
-/** Several servers behind one address, and a pooler before one. */
+/** Several servers behind one address, a pooler before one, and TLS. */
 
 test('a node passes by a standby that is named first, and follows it when it is promoted', {
   skip: withoutPostgres,
@@ -93,4 +102,38 @@ test('two nodes work through PgBouncer in transaction mode, migrations at their 
     assert.deepEqual(rows[0], { bounds: '000', named: 0 })
   }
   await Promise.all([client.end(), through.end()])
+})
+
+test('the certificate of a database is verified, and what is wrong with it is said', {
+  skip: withoutPostgres,
+}, async (t) => {
+  const directory = temporaryDirectory(t)
+  const { cert, key } = selfSignedCertificate({ names: ['db.test'] })
+  const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
+  const { uid = process.getuid?.() ?? 0, gid = process.getgid?.() ?? 0 } = serverUser()
+  for (const [file, text] of [
+    [certFile, cert],
+    [keyFile, key],
+  ] as const) {
+    writeFileSync(file, text, { mode: 0o600 })
+    chownSync(file, uid, gid)
+  }
+  chownSync(directory, uid, gid)
+  const { port } = await startPostgres(t, { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile })
+  const table: readonly (readonly [host: string, query: string, code: number, text: RegExp])[] = [
+    ['127.0.0.1', `sslmode=require&sslrootcert=${certFile}`, 0, /^$/],
+    ['127.0.0.1', 'sslmode=no-verify', 0, /^$/],
+    ['127.0.0.1', 'sslmode=require', 1, /nothing verifies the certificate of PostgreSQL: .*Add sslrootcert=/],
+    ['localhost', `sslmode=require&sslrootcert=${certFile}`, 1, /cannot be verified: Hostname.* altnames/],
+    ['127.0.0.1', 'sslmode=require&sslrootcert=/none.pem', 1, /a file .* cannot be read: .*\/none\.pem/],
+  ]
+  const dataDirectory = temporaryDirectory(t)
+  for (const [host, query, code, text] of table) {
+    const ran = await runBerth(t, ['migrate'], {
+      BERTH_DATA_DIR: dataDirectory,
+      BERTH_DATABASE_URL: `postgres://berth@${host}:${port}/postgres?${query}`,
+    })
+    assert.equal(ran.code, code, `${query}: ${ran.stderr}`)
+    assert.match(ran.stderr.trimEnd(), text, query)
+  }
 })

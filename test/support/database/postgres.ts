@@ -48,18 +48,18 @@ export async function freePort(): Promise<number> {
 }
 
 /** The server refuses to run as root, so there it runs as the user `nobody`. */
-function user(): { readonly uid?: number; readonly gid?: number } {
+export function serverUser(): { readonly uid?: number; readonly gid?: number } {
   return process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 }
 
 function run(command: string, args: readonly string[], cwd: string): void {
   const env = { PATH: process.env['PATH'], LC_ALL: 'C' }
-  execFileSync(join(binaries ?? '', command), args, { ...user(), cwd, stdio: 'ignore', env })
+  execFileSync(join(binaries ?? '', command), args, { ...serverUser(), cwd, stdio: 'ignore', env })
 }
 
 function ownDirectory(t: Cleanup): string {
   const directory = temporaryDirectory(t)
-  const { uid, gid } = user()
+  const { uid, gid } = serverUser()
   if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid)
   return directory
 }
@@ -152,7 +152,7 @@ async function launch(
       ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory].concat(
         Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ),
-      { ...user(), cwd: directory, stdio: 'ignore', env: { PATH: process.env['PATH'], LC_ALL: 'C' } },
+      { ...serverUser(), cwd: directory, stdio: 'ignore', env: { PATH: process.env['PATH'], LC_ALL: 'C' } },
     )
     return { server, ended: once(server, 'close') }
   }

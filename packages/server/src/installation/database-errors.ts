@@ -56,6 +56,10 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return wrong(
+        `nothing verifies the certificate of PostgreSQL: ${message.split(';')[0]}. Add sslrootcert=<file> with the certificate of its authority to the address`,
+      )
     case 'CERT_HAS_EXPIRED':
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return wrong(`the certificate of PostgreSQL cannot be verified: ${message}`)
@@ -66,6 +70,8 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     )
   if (code === 'ENOENT' && syscall === 'connect')
     return unreachable(`the database has no socket in ${servers}`)
+  // A file of the address: sslrootcert, sslcert or sslkey.
+  if (syscall === 'open') return wrong(`a file that the address names cannot be read: ${message}`)
   if (/does not support SSL/.test(message))
     return wrong('PostgreSQL does not support TLS; remove sslmode from the address or turn TLS on there')
   if (/client password must be/.test(message))

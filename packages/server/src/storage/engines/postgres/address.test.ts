@@ -27,6 +27,22 @@ const good: readonly [text: string, servers: readonly string[], attributes: stri
     ['postgres://u@h:5432/db?sslmode=disable'],
     'primary',
   ],
+  ['postgres://h/db?sslmode=require', ['postgres://h:5432/db?sslmode=verify-full'], 'any'],
+  ['postgres://h/db?sslmode=prefer', ['postgres://h:5432/db?sslmode=verify-full'], 'any'],
+  ['postgres://h/db?sslmode=no-verify', ['postgres://h:5432/db?sslmode=no-verify'], 'any'],
+  [
+    'postgres://h1,h2/db?sslmode=verify-ca&sslrootcert=ca.pem',
+    [
+      'postgres://h1:5432/db?sslmode=verify-full&sslrootcert=ca.pem',
+      'postgres://h2:5432/db?sslmode=verify-full&sslrootcert=ca.pem',
+    ],
+    'read-write',
+  ],
+  [
+    'postgres://h/db?uselibpqcompat=true&sslmode=require',
+    ['postgres://h:5432/db?uselibpqcompat=true&sslmode=require'],
+    'any',
+  ],
   ['postgres://u@/db?host=h1,h2&port=1,2', ['postgres://u@h1:1/db', 'postgres://u@h2:2/db'], 'read-write'],
   ['postgres://u@/db?host=h1,::1&port=7', ['postgres://u@h1:7/db', 'postgres://u@[::1]:7/db'], 'read-write'],
   ['postgres:///db?host=/run/pg', ['postgres:///db?host=%2Frun%2Fpg&port=5432'], 'any'],

@@ -19,6 +19,8 @@ export interface DatabaseAddress {
 const DEFAULT_PORT = '5432'
 const primaryKinds: readonly string[] = ['read-write', 'primary', 'any'] satisfies SessionAttributes[]
 const replicaKinds: readonly string[] = ['read-only', 'standby', 'prefer-standby', 'any']
+/** Values of `sslmode` for which the certificate of the server is verified, and its name. */
+const verifiedModes: readonly string[] = ['prefer', 'require', 'verify-ca', 'verify-full']
 
 /**
  * Reads `postgres://user:password@host1:5432,host2/database?target_session_attrs=read-write`. With several servers the attribute is
@@ -53,6 +55,9 @@ export function parseDatabaseAddress(
   const applicationName = parameters.get('application_name') ?? undefined
   for (const name of ['host', 'port', 'target_session_attrs', 'connect_timeout', 'application_name'])
     parameters.delete(name)
+  // The driver verifies them in the same way, but warns that a later version will not.
+  if (verifiedModes.includes(parameters.get('sslmode') ?? '') && parameters.get('uselibpqcompat') !== 'true')
+    parameters.set('sslmode', 'verify-full')
   const servers = listed.servers.map(({ host, port, socket }) => {
     const own = new URLSearchParams(parameters)
     if (socket) own.set('host', host)
