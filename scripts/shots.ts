@@ -1,17 +1,23 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { directoryArgument } from './directory-argument.ts'
 
-/**
- * `npm run shots [-- directory]`: writes pictures of every page and dialog of the console, for looking at before a release. They are those
- * that the tests check with axe, in a directory for each area: `images/images-layers-375-dark.png`.
- */
+/** `npm run shots -- [directory]`: the pictures are those that the tests check with axe. */
+
+const standard = 'node_modules/.cache/berth-shots'
+const help = `Usage: npm run shots -- [directory]
+
+Writes pictures of every page and dialog of the console, to look at before a release.
+Each area has a directory of its own: images/images-layers-375-dark.png.
+Without a directory, they are written into ${standard}.
+`
 
 const TESTS = 'test/console'
 const SUFFIX = '.test.ts'
 const PICTURED = 'assertAccessible('
 
-const directory = resolve(process.argv[2] ?? 'node_modules/.cache/berth-shots')
+const directory = resolve(directoryArgument(help, standard))
 const areas = readdirSync(TESTS)
   .filter((file) => file.endsWith(SUFFIX) && readFileSync(`${TESTS}/${file}`, 'utf8').includes(PICTURED))
   .map((file) => file.slice(0, -SUFFIX.length))

@@ -2,7 +2,7 @@ import type { AccessSource, HiddenAccess, Member, MemberKind } from '@berth/clie
 import { Link } from '@tanstack/react-router'
 import { session } from '../../api/session.ts'
 import { Badge } from '../../components/badge.tsx'
-import { formatNumber } from '../../components/quantity.tsx'
+import { plural } from '../../components/quantity.tsx'
 
 /** Members of a folder and the sources of their roles, as lists and explanations show them. */
 
@@ -100,6 +100,6 @@ function countsOf({ users, workloads, externalGroups }: HiddenAccess): string {
   ] as const
   return counts
     .filter(([n]) => n > 0)
-    .map(([n, one, many]) => `${formatNumber(n)} ${n === 1 ? one : many}`)
+    .map(([n, one, many]) => plural(n, one, many))
     .join(', ')
 }
