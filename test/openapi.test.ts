@@ -12,6 +12,12 @@ import { assertDescribed, describeServedApi, pointerTo, schemaChecks } from './s
 import { assertGolden } from './support/golden.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
+/** A file of the page: plain JavaScript, which browsers load. */
+const { toOpenApi30 } = (await import(import.meta.resolve('@berth/server/reference/page/openapi-30.js'))) as {
+  // Shaped like the description, with the members that have another form in 3.0.
+  toOpenApi30: <T extends object>(description: T) => T
+}
+
 const version = '0.0.0'
 const { document, operations } = describeServedApi('https://berth.example.com', version)
 const everyOperation = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -27,6 +33,51 @@ test('the description is valid OpenAPI 3.1', async () => {
   const result = await validator.validate(structuredClone(document) as never)
   assert.deepEqual(result, { valid: true })
   assert.equal(validator.version, '3.1')
+})
+
+test('its form for the page is valid OpenAPI 3.0, with the same operations and examples', async () => {
+  const shown = toOpenApi30(structuredClone(document))
+  const validator = new Validator()
+  assert.deepEqual(await validator.validate(structuredClone(shown) as never), { valid: true })
+  assert.equal(validator.version, '3.0')
+  const examplesOf = (one: unknown) =>
+    [...JSON.stringify(one).matchAll(/"example":("[^"]*"|\d+)/g)].map(String)
+  assert.ok(examplesOf(document).length > 100)
+  assert.deepEqual(examplesOf(shown), examplesOf(document))
+  const membersOf = ({ components }: typeof document) =>
+    Object.keys(components.schemas['Group']?.properties ?? {})
+  assert.deepEqual(membersOf(shown), membersOf(document))
+})
+
+test('the page shows what can be null, what is constant, and texts beside references', () => {
+  const shown = toOpenApi30({
+    openapi: '3.1.0',
+    info: { title: 't', version: '1', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    properties: {
+      default: { type: ['string', 'null'], description: 'text' },
+      type: { oneOf: [{ $ref: '#/a' }, { type: 'null' }], description: 'reference' },
+      time: { oneOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] },
+      kind: { const: 'x' },
+      bytes: { type: 'string', contentEncoding: 'base64' },
+      other: { $ref: '#/b', description: 'beside' },
+      plain: { $ref: '#/c' },
+      example: { type: 'object', propertyNames: { pattern: 'x' }, example: { type: ['data', 'null'] } },
+    },
+  })
+  assert.deepEqual(shown.properties, {
+    default: { type: 'string', description: 'text', nullable: true },
+    type: { allOf: [{ $ref: '#/a' }], description: 'reference', nullable: true },
+    time: { type: 'string', format: 'date-time', nullable: true },
+    kind: { enum: ['x'] },
+    bytes: { type: 'string', format: 'byte' },
+    other: { allOf: [{ $ref: '#/b' }], description: 'beside' },
+    plain: { $ref: '#/c' },
+    example: { type: 'object', example: { type: ['data', 'null'] } },
+  })
+  assert.deepEqual(shown.info.license as object, {
+    name: 'Apache-2.0',
+    url: 'https://spdx.org/licenses/Apache-2.0.html',
+  })
 })
 
 test('every route of the server is described, and nothing else is', () => {

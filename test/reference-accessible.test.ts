@@ -57,6 +57,17 @@ describe('the API reference', { skip: withoutBrowser }, () => {
       await assertAccessible(page, `docs Groups/${id}`, '.is-open')
     })
 
+  test('the schema of a body has the members with their texts, and passes axe', async () => {
+    await open('Repos', 'UpdateRepo')
+    const body = page.locator('.is-open .opblock-section-request-body')
+    const cancel = page.locator('.is-open .try-out__btn.cancel')
+    if (await cancel.isVisible()) await cancel.click()
+    await body.getByText('Schema', { exact: true }).click()
+    const text = (await body.locator('.model').first().textContent()) ?? ''
+    assert.match(text, /name.*string.*maxLength: 1024.*nullable: true.*Unique in the group/s)
+    await assertAccessible(page, 'docs Repos/UpdateRepo schema', '.is-open .opblock-section-request-body')
+  })
+
   test('its examples are for the group that the signed-in user chooses, except those of deletions', async () => {
     await open('Groups', 'CreateGroup')
     assert.equal(await page.locator('#group option:checked').textContent(), 'default')

@@ -54,6 +54,7 @@ const rendererAssets: Readonly<Record<string, Asset>> = {
 const ownAssets: Readonly<Record<string, Asset>> = {
   'start.js': { content: () => text(pageFile('start.js')), type: 'text/javascript' },
   'examples.js': { content: () => text(pageFile('examples.js')), type: 'text/javascript' },
+  'openapi-30.js': { content: () => text(pageFile('openapi-30.js')), type: 'text/javascript' },
   'accessibility.js': { content: () => text(pageFile('accessibility.js')), type: 'text/javascript' },
   'berth.css': { content: async () => `${tokensCss}${await text(pageFile('berth.css'))}`, type: 'text/css' },
   'icon.svg': { content: async () => iconSvg, type: 'image/svg+xml' },

@@ -2,6 +2,7 @@
 
 import { makeAccessible } from './accessibility.js'
 import { fillExamples } from './examples.js'
+import { toOpenApi30 } from './openapi-30.js'
 
 const mount = document.getElementById('reference')
 
@@ -14,7 +15,7 @@ follow()
 try {
   const reply = await fetch('/openapi.json')
   if (!reply.ok) throw new Error(`/openapi.json answered ${reply.status}`)
-  const spec = await reply.json()
+  const spec = toOpenApi30(await reply.json())
   // Calls go where the page came from, whatever other names this server has: nothing else is allowed here.
   spec.servers = [{ url: location.origin }]
   let shown
@@ -39,6 +40,8 @@ function render(spec) {
     docExpansion: 'none',
     filter: true,
     defaultModelsExpandDepth: 0,
+    // The members of a message, with their types.
+    defaultModelExpandDepth: 2,
     validatorUrl: null,
     queryConfigEnabled: false,
     // The token that a reader enters is forgotten with the page.
