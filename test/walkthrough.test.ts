@@ -3,12 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { webBrowser } from './support/browser/web-browser.ts'
 import { assertGolden } from './support/golden.ts'
-import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
+import { processEnvironment, serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
 import { submitConsent } from './support/signin/oauth.ts'
 
 /**
@@ -19,6 +18,9 @@ import { submitConsent } from './support/signin/oauth.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = blocksOf(readFileSync(`${root}README.md`, 'utf8'))
 const blocks = blocksOf(readFileSync(`${root}docs/walkthrough.md`, 'utf8'))
+
+/** A function for the shell that starts the programs of `npx berth` and `npx node`. */
+const WITHOUT_NPX = `npx() { local program=$1; shift; [ "$program" = node ] || set -- bin/berth.js "$@"; node "$@"; }`
 
 const signIn = readme.find(({ text }) => text.includes('auth login'))?.text ?? ''
 
@@ -58,7 +60,11 @@ for (const start of ['an empty data directory', 'an owner account, whose organiz
     const outputs = await replay(
       steps.map(({ commands }) => commands),
       { BERTH: server.url, ISSUER: issuer, BERTH_DATA_DIR: dataDir },
-      () => Object.values(server.output()).join('\n'),
+      {
+        log: () => Object.values(server.output()).join('\n'),
+        // One round shows that npx finds the programs; it takes longer than most of them.
+        prelude: start === 'an empty data directory' ? '' : WITHOUT_NPX,
+      },
     )
 
     for (const [at, { commands, shown }] of steps.entries()) {
@@ -127,18 +133,29 @@ function blocksOf(markdown: string) {
   return [...markdown.matchAll(fenced)].map(([, language = '', text = '']) => ({ language, text }))
 }
 
-/** Runs all commands in one shell; what each step printed. `log`: what the server printed, for a failure. */
+interface ReplayOptions {
+  /** Returns what the server printed, for a failure. */
+  readonly log?: () => string
+  /** Runs before the first step. */
+  readonly prelude?: string
+}
+
+/** Runs all commands in one shell; what each step printed. */
 async function replay(
   steps: readonly string[],
   env: Readonly<Record<string, string>>,
-  log: () => string = () => '',
+  { log = () => '', prelude = '' }: ReplayOptions = {},
 ): Promise<string[]> {
   const mark = '~~~ end of step ~~~\n'
-  const script = ['set -euo pipefail', ...steps.flatMap((step) => [step, `printf '${mark.trim()}\\n'`])]
+  const script = [
+    'set -euo pipefail',
+    prelude,
+    ...steps.flatMap((step) => [step, `printf '${mark.trim()}\\n'`]),
+  ]
   const shell = spawn('bash', ['-c', script.join('\n')], {
     cwd: root,
     // Nothing of it may need the network.
-    env: { PATH: process.env['PATH'], HOME: tmpdir(), npm_config_offline: 'true', ...env },
+    env: processEnvironment({ npm_config_offline: 'true', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''
@@ -178,7 +195,7 @@ async function startIssuer(t: TestContext, audience: string): Promise<string> {
   await once(probe, 'close')
   const issuer = spawn(process.execPath, ['examples/issuer.ts', String(port)], {
     cwd: root,
-    env: { PATH: process.env['PATH'], BERTH: audience },
+    env: processEnvironment({ BERTH: audience }),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => issuer.kill())

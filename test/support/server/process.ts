@@ -110,7 +110,8 @@ export function spawnBerth(
   return { child, output: () => ({ stdout, stderr }), finished }
 }
 
-function processEnvironment(env: Environment) {
+/** Variables of a process that the tests start: `env`, and nothing of ours that it could depend on. */
+export function processEnvironment(env: Environment) {
   // Modules that another process of the run compiled are not compiled again.
   const cache = process.env['NODE_COMPILE_CACHE']
   return { PATH: process.env['PATH'], HOME: tmpdir(), ...(cache && { NODE_COMPILE_CACHE: cache }), ...env }
