@@ -7,7 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { bindRole, createGroup, createIdentity, createResource, createRole } from '../api/tenant.ts'
 import { freePort } from '../database/postgres.ts'
 import { basicAuth, ociClient, pushImage, testImage } from '../registry/registry.ts'
-import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../server/process.ts'
+import {
+  built,
+  type Cleanup,
+  runBerth,
+  type Serving,
+  serveBerth,
+  temporaryDirectory,
+} from '../server/process.ts'
 import type { Caller, Target } from './hostile-case.ts'
 import { type Measured, PROBE_SOCKET } from './probe.ts'
 
@@ -40,7 +47,7 @@ export async function startAttackedServer(t: Cleanup): Promise<AttackedServer> {
     [PROBE_SOCKET]: socket,
   }
   const nodeArgs = ['--expose-gc', '--import', probe]
-  const start = () => serveBerth(t, env, [], { nodeArgs })
+  const start = () => serveBerth(t, env, [], { nodeArgs, as: built })
   let server: Serving = await start()
   let linesRead = 0
   const url = `http://${host}`

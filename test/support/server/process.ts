@@ -33,7 +33,7 @@ export const programNode = process.env['BERTH_TEST_NODE'] ?? process.execPath
 /** An installed program does not share the modules of the threads here. */
 const isInstalled = 'BERTH_TEST_PROGRAM' in process.env
 /** The program for processes: built as a package, which starts in less than half of the processor time. A whole run builds it. */
-const built = (!isInstalled && process.env['BERTH_TEST_BUNDLE']) || program
+export const built = (!isInstalled && process.env['BERTH_TEST_BUNDLE']) || program
 
 export type Environment = Readonly<Record<string, string>>
 
