@@ -116,9 +116,9 @@ consoleSuite('the console in the settings of its user', (cast) => {
     await page.evaluate('scrollTo(0, 1e6)')
     const before = await scrolled()
     assert.ok(before > 0)
-    // A return to the page reads everything again.
+    // A return to the page reads everything again; the console listens at the window.
     const read = page.waitForResponse((response) => response.url().includes('/iam/v2beta1/groups'))
-    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))")
     await read
     await page.waitForLoadState('networkidle')
     assert.equal(await scrolled(), before)
