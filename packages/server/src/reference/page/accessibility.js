@@ -33,7 +33,7 @@ export function makeAccessible(mount) {
       for (const element of mount.querySelectorAll(selector)) setAttributes(element, attributes)
     for (const select of mount.querySelectorAll('tr[data-param-name] select'))
       setAttributes(select, { 'aria-label': select.closest('tr').dataset.paramName })
-    // Buttons with an arrow only are in the row of their member.
+    // Buttons that contain only an arrow are in the row of their member.
     for (const button of mount.querySelectorAll('.model-box-control'))
       if (button.textContent === '')
         setAttributes(button, { 'aria-label': button.closest('tr')?.cells[0].textContent ?? 'Members' })

@@ -1,10 +1,10 @@
 /*
  * The description as OpenAPI 3.0. The renderer resolves a description of 3.1 as a whole for each part that it shows: four times the time,
- * several seconds for each operation. Only what the description uses is mapped; test/openapi.test.ts validates the result.
+ * several seconds for each operation. Maps only the forms that the description has, and throws for others.
  */
 
-/** Their values are data. */
-const dataMembers = ['example', 'default', 'enum']
+/** Keywords whose values are data, not schemas. */
+const dataKeywords = ['example', 'examples', 'default', 'enum']
 
 export function toOpenApi30(spec) {
   const { license } = spec.info
@@ -25,7 +25,7 @@ function map(value) {
 
 function mapMembers(value) {
   return mapValues(value, (member, name) => {
-    if (dataMembers.includes(name)) return member
+    if (dataKeywords.includes(name)) return member
     // Their names are those of fields.
     return name === 'properties' ? mapValues(member, map) : map(member)
   })
@@ -35,27 +35,52 @@ function mapValues(object, change) {
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 }
 
-/** Of an object that is no schema, nothing changes. */
-function mapSchema({ prefixItems: _, propertyNames: __, contentEncoding, ...schema }) {
-  if (contentEncoding === 'base64') return { ...schema, format: 'byte' }
-  if ('const' in schema) {
-    const { const: only, ...rest } = schema
-    return { ...rest, enum: [only] }
-  }
-  if (Array.isArray(schema.type)) {
-    const [type] = schema.type.filter((one) => one !== 'null')
-    return { ...schema, type, nullable: true }
-  }
-  if (Array.isArray(schema.oneOf) && schema.oneOf.some(isNull)) {
-    const { oneOf, ...rest } = schema
-    const [only] = oneOf.filter((one) => !isNull(one))
-    return only.$ref === undefined
-      ? { ...only, ...rest, nullable: true }
-      : { allOf: [only], ...rest, nullable: true }
-  }
-  // Members beside a reference are ignored there.
-  const { $ref, ...rest } = schema
-  return $ref === undefined || Object.keys(rest).length === 0 ? schema : { allOf: [{ $ref }], ...rest }
+/** An object that is not a schema has none of these keywords. */
+function mapSchema(schema) {
+  return mapReference(mapNullable(mapBytes(mapConstant(mapFirstItems(withoutNamePattern(schema))))))
 }
 
-const isNull = ({ type }) => type === 'null'
+/** The pattern of the names of a map has no counterpart. */
+function withoutNamePattern({ propertyNames: _, ...schema }) {
+  return schema
+}
+
+/** The first items may be anywhere. */
+function mapFirstItems({ prefixItems, ...schema }) {
+  if (prefixItems === undefined) return schema
+  return { ...schema, items: { oneOf: [...prefixItems, ...schema.items.oneOf] } }
+}
+
+function mapConstant({ const: only, ...schema }) {
+  return only === undefined ? schema : { ...schema, enum: [only] }
+}
+
+function mapBytes({ contentEncoding, ...schema }) {
+  if (contentEncoding === undefined) return schema
+  if (contentEncoding !== 'base64')
+    throw new Error(`contentEncoding ${contentEncoding} has no form in OpenAPI 3.0`)
+  return { ...schema, format: 'byte' }
+}
+
+function mapNullable({ type, oneOf, ...schema }) {
+  if (Array.isArray(type)) return { ...schema, type: onlyOther(type, 'null'), nullable: true }
+  const isNull = (one) => one.type === 'null'
+  if (!Array.isArray(oneOf) || !oneOf.some(isNull))
+    return { ...schema, ...(type !== undefined && { type }), ...(oneOf !== undefined && { oneOf }) }
+  const only = onlyOther(oneOf, oneOf.find(isNull))
+  return { ...(only.$ref === undefined ? only : { allOf: [only] }), ...schema, nullable: true }
+}
+
+/** The one that can be null. */
+function onlyOther(list, nothing) {
+  const [other, ...more] = list.filter((one) => one !== nothing)
+  if (other === undefined || more.length > 0 || list.length === 1)
+    throw new Error(`${JSON.stringify(list)} has no form in OpenAPI 3.0`)
+  return other
+}
+
+/** Members beside a reference would be ignored. */
+function mapReference({ $ref, ...schema }) {
+  if ($ref === undefined) return schema
+  return Object.keys(schema).length === 0 ? { $ref } : { allOf: [{ $ref }], ...schema }
+}
