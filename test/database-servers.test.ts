@@ -104,7 +104,7 @@ test('two nodes work through PgBouncer in transaction mode, migrations at their 
   await Promise.all([client.end(), through.end()])
 })
 
-test('the certificate of a database is verified, and what is wrong with it is said', {
+test('the certificate of a database is verified, and errors name the problem', {
   skip: withoutPostgres,
 }, async (t) => {
   const directory = temporaryDirectory(t)
@@ -119,13 +119,27 @@ test('the certificate of a database is verified, and what is wrong with it is sa
     chownSync(file, uid, gid)
   }
   chownSync(directory, uid, gid)
+  const otherFile = join(directory, 'other.pem')
+  writeFileSync(otherFile, selfSignedCertificate({ names: ['other.test'] }).cert)
   const { port } = await startPostgres(t, { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile })
+  /** A successful run prints nothing, no warning of the driver either. */
   const table: readonly (readonly [host: string, query: string, code: number, text: RegExp])[] = [
     ['127.0.0.1', `sslmode=require&sslrootcert=${certFile}`, 0, /^$/],
     ['127.0.0.1', 'sslmode=no-verify', 0, /^$/],
-    ['127.0.0.1', 'sslmode=require', 1, /nothing verifies the certificate of PostgreSQL: .*Add sslrootcert=/],
+    [
+      '127.0.0.1',
+      'sslmode=require',
+      1,
+      /certificate of PostgreSQL is not signed by a trusted CA: .*Add sslrootcert=/,
+    ],
+    ['127.0.0.1', `sslmode=require&sslrootcert=${otherFile}`, 1, /the CA in sslrootcert has not signed/],
     ['localhost', `sslmode=require&sslrootcert=${certFile}`, 1, /cannot be verified: Hostname.* altnames/],
-    ['127.0.0.1', 'sslmode=require&sslrootcert=/none.pem', 1, /a file .* cannot be read: .*\/none\.pem/],
+    [
+      '127.0.0.1',
+      'sslmode=require&sslrootcert=/none.pem',
+      1,
+      /sslrootcert of the address cannot be read: .*\/none\.pem/,
+    ],
   ]
   const dataDirectory = temporaryDirectory(t)
   for (const [host, query, code, text] of table) {

@@ -27,8 +27,10 @@ function causeOf(error: Error): unknown {
 
 /** By SQLSTATE (PostgreSQL manual, appendix A), by system error, and by what pg says of TLS. */
 function describeByCode(error: Error, url: string): DatabaseProblem | undefined {
-  const { message, code, hostname, syscall } = error as NodeJS.ErrnoException & { readonly hostname?: string }
-  const { servers, user, database } = parseUrlParts(url)
+  const { message, code, hostname, syscall, path } = error as NodeJS.ErrnoException & {
+    readonly hostname?: string
+  }
+  const { servers, user, database, files } = parseUrlParts(url)
   const unreachable = (text: string) => ({ message: `${text} (${SETTING})`, unreachable: true })
   const wrong = (text: string) => ({ message: `${SETTING}: ${text}`, unreachable: false })
   switch (code) {
@@ -56,10 +58,18 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY': {
+      // After the reason, Node names an option of its own.
+      const [reason] = message.split(';')
       return wrong(
-        `nothing verifies the certificate of PostgreSQL: ${message.split(';')[0]}. Add sslrootcert=<file> with the certificate of its authority to the address`,
+        files.has('sslrootcert')
+          ? `the CA in sslrootcert has not signed the certificate of PostgreSQL: ${reason}`
+          : `the certificate of PostgreSQL is not signed by a trusted CA: ${reason}. Add sslrootcert=<file> with the certificate of the CA to the address`,
       )
+    }
+    case 'CERT_NOT_YET_VALID':
+    case 'CERT_REVOKED':
     case 'CERT_HAS_EXPIRED':
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return wrong(`the certificate of PostgreSQL cannot be verified: ${message}`)
@@ -70,8 +80,8 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     )
   if (code === 'ENOENT' && syscall === 'connect')
     return unreachable(`the database has no socket in ${servers}`)
-  // A file of the address: sslrootcert, sslcert or sslkey.
-  if (syscall === 'open') return wrong(`a file that the address names cannot be read: ${message}`)
+  const [parameter] = [...files].find(([, file]) => file === path) ?? []
+  if (parameter !== undefined) return wrong(`${parameter} of the address cannot be read: ${message}`)
   if (/does not support SSL/.test(message))
     return wrong('PostgreSQL does not support TLS; remove sslmode from the address or turn TLS on there')
   if (/client password must be/.test(message))
@@ -90,12 +100,16 @@ function parseUrlParts(url: string): {
   readonly servers: string
   readonly user: string
   readonly database: string
+  /** By the parameter that names them. */
+  readonly files: ReadonlyMap<string, string>
 } {
   const parsed = parseDatabaseAddress(url)
   const servers = 'address' in parsed ? parsed.address.servers.map(({ name }) => name).join(', ') : ''
+  const parameters = new URLSearchParams(url.split('?')[1])
+  const files = new Map([...parameters].filter(([name]) => /^ssl(?:rootcert|cert|key)$/.test(name)))
   const [, user = '', database = ''] =
     /^postgres(?:ql)?:\/\/(?:([^/?#:@]*)[^/?#]*@)?[^/?#]*\/?([^?#]*)/.exec(url) ?? []
-  return { servers, user: decodeOrKeep(user), database: decodeOrKeep(database) }
+  return { servers, user: decodeOrKeep(user), database: decodeOrKeep(database), files }
 }
 
 function decodeOrKeep(text: string): string {

@@ -29,6 +29,7 @@ const good: readonly [text: string, servers: readonly string[], attributes: stri
   ],
   ['postgres://h/db?sslmode=require', ['postgres://h:5432/db?sslmode=verify-full'], 'any'],
   ['postgres://h/db?sslmode=prefer', ['postgres://h:5432/db?sslmode=verify-full'], 'any'],
+  ['postgres://h/db?sslmode=disable&sslmode=allow', ['postgres://h:5432/db?sslmode=verify-full'], 'any'],
   ['postgres://h/db?sslmode=no-verify', ['postgres://h:5432/db?sslmode=no-verify'], 'any'],
   [
     'postgres://h1,h2/db?sslmode=verify-ca&sslrootcert=ca.pem',
@@ -68,6 +69,7 @@ test('connect_timeout is in seconds, and application_name is kept apart', () => 
 })
 
 const bad: readonly [text: string, problem: RegExp][] = [
+  ['postgres://h/d?sslmode=Require', /^has sslmode=Require, which must be one of disable, no-verify, allow,/],
   ['mysql://h/d', /^must be an address such as postgres:/],
   ['postgres://h:port/d', /^has the port "port", which must be a number from 1 to 65535/],
   ['postgres://h1:0,h2/d', /^has the port "0"/],

@@ -19,8 +19,9 @@ export interface DatabaseAddress {
 const DEFAULT_PORT = '5432'
 const primaryKinds: readonly string[] = ['read-write', 'primary', 'any'] satisfies SessionAttributes[]
 const replicaKinds: readonly string[] = ['read-only', 'standby', 'prefer-standby', 'any']
-/** Values of `sslmode` for which the certificate of the server is verified, and its name. */
-const verifiedModes: readonly string[] = ['prefer', 'require', 'verify-ca', 'verify-full']
+/** Values of `sslmode` that are passed on, and those that all mean `verify-full`: the driver may treat them as libpq does one day. */
+const plainModes: readonly string[] = ['disable', 'no-verify']
+const verifiedModes: readonly string[] = ['allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
 /**
  * Reads `postgres://user:password@host1:5432,host2/database?target_session_attrs=read-write`. With several servers the attribute is
@@ -52,12 +53,18 @@ export function parseDatabaseAddress(
   if (seconds !== null && !/^[1-9]\d{0,3}$/.test(seconds))
     return { problem: `has connect_timeout=${seconds}, which must be a number of seconds from 1 to 9999` }
 
+  // As the driver, which uses the last of several.
+  const sslMode = parameters.getAll('sslmode').at(-1)
+  if (sslMode !== undefined && ![...plainModes, ...verifiedModes].includes(sslMode))
+    return {
+      problem: `has sslmode=${sslMode}, which must be one of ${[...plainModes, ...verifiedModes].join(', ')}`,
+    }
+  if (sslMode !== undefined && parameters.get('uselibpqcompat') !== 'true')
+    parameters.set('sslmode', plainModes.includes(sslMode) ? sslMode : 'verify-full')
+
   const applicationName = parameters.get('application_name') ?? undefined
   for (const name of ['host', 'port', 'target_session_attrs', 'connect_timeout', 'application_name'])
     parameters.delete(name)
-  // The driver verifies them in the same way, but warns that a later version will not.
-  if (verifiedModes.includes(parameters.get('sslmode') ?? '') && parameters.get('uselibpqcompat') !== 'true')
-    parameters.set('sslmode', 'verify-full')
   const servers = listed.servers.map(({ host, port, socket }) => {
     const own = new URLSearchParams(parameters)
     if (socket) own.set('host', host)

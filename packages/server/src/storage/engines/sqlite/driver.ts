@@ -132,7 +132,7 @@ export function sqliteDialect(
   const externalVersion = database.prepare('pragma data_version').pluck()
   let knownExternalVersion: unknown
   const mutex = createMutex()
-  // Every read asks; the lock answers for most of them, and costs less to ask than the library.
+  // A transaction is open only while the mutex is locked. Every read checks this, and the mutex costs less to check than the library.
   const isInTransaction = () => mutex.isLocked() && database.inTransaction
   let mayBeLost = false
   let isSynced = true
