@@ -19,6 +19,7 @@ import { sql } from 'kysely'
 import { type ApiFixture, newName, onEveryDatabase } from './support/api/api-fixture.ts'
 import { call, type RestReply } from './support/api/rest.ts'
 import { createIdentity } from './support/api/tenant.ts'
+import { isQueryFromAnyNodeEnabled } from './support/database/citus-databases.ts'
 import { databases } from './support/database/databases.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import { cleanups, runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
@@ -376,7 +377,9 @@ describe('a database that does not count', () => {
     onEveryDatabase(
       'a node counts by itself',
       (cast) => {
-        test('so that no caller is rejected because of it, and none escapes its limit', async () => {
+        test('so that no caller is rejected because of it, and none escapes its limit', {
+          skip: isQueryFromAnyNodeEnabled && 'only the coordinator can drop a table',
+        }, async () => {
           const { berth, admin } = cast()
           const get = () => admin.get('iam/groups')
           assert.equal(remaining(await get()), 2)
