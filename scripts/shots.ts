@@ -3,21 +3,21 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { directoryArgument } from './directory-argument.ts'
 
-/** `npm run shots -- [directory]`: the pictures are those that the tests check with axe. */
+/** `npm run shots -- [directory]`: the screenshots are those that the tests check with axe. */
 
-const standard = 'node_modules/.cache/berth-shots'
+const defaultDirectory = 'node_modules/.cache/berth-shots'
 const help = `Usage: npm run shots -- [directory]
 
-Writes pictures of every page and dialog of the console, to look at before a release.
+Writes screenshots of every page and dialog of the console, for review before a release.
 Each area has a directory of its own: images/images-layers-375-dark.png.
-Without a directory, they are written into ${standard}.
+Without a directory, they are written into ${defaultDirectory}.
 `
 
 const TESTS = 'test/console'
 const SUFFIX = '.test.ts'
 const PICTURED = 'assertAccessible('
 
-const directory = resolve(directoryArgument(help, standard))
+const directory = resolve(directoryArgument(help, defaultDirectory))
 const areas = readdirSync(TESTS)
   .filter((file) => file.endsWith(SUFFIX) && readFileSync(`${TESTS}/${file}`, 'utf8').includes(PICTURED))
   .map((file) => file.slice(0, -SUFFIX.length))

@@ -45,6 +45,7 @@ export async function startAttackedServer(t: Cleanup): Promise<AttackedServer> {
     BERTH_LISTEN: host,
     BERTH_LOG_LEVEL: 'error',
     [PROBE_SOCKET]: socket,
+    BERTH_DRAIN_DELAY: '0s',
   }
   const nodeArgs = ['--expose-gc', '--import', probe]
   const start = () => serveBerth(t, env, [], { nodeArgs, as: built })
