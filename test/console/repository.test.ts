@@ -211,9 +211,23 @@ consoleSuite(
       })
       await dialog.getByRole('button', { name: 'Enable retention' }).click()
       await dialog.getByText('Someone else changed this in the meantime').waitFor()
+      const patterns = page.getByLabel('Patterns')
+      // What the field shows in each frame.
+      await page.evaluate(`{
+        const field = document.querySelector('.policy input')
+        globalThis.shown = new Set()
+        const look = () => {
+          shown.add(field.value)
+          requestAnimationFrame(look)
+        }
+        look()
+      }`)
       await dialog.getByRole('button', { name: 'Load the current version' }).click()
       await dialog.waitFor({ state: 'detached' })
-      assert.equal(await page.getByRole('textbox', { name: 'Patterns' }).inputValue(), 'theirs')
+      assert.equal(await patterns.inputValue(), 'theirs')
+      await page.waitForTimeout(200)
+      // The version before both is never shown again.
+      assert.deepEqual(await page.evaluate('[...shown]'), ['v1.*', 'theirs'])
       await page.getByRole('textbox', { name: 'Patterns' }).fill('v1.*')
       await page.getByRole('button', { name: 'Add a rule' }).click()
       await page.getByRole('textbox', { name: 'Newest' }).fill('2')

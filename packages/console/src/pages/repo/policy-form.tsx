@@ -29,6 +29,14 @@ import { PolicyPreview, type PreviewCounts, previewCounts } from './policy-previ
 const PAUSE_MS = 400
 const PATTERN_HINT = 'Separated by spaces. * stands for any characters, ? for one.'
 
+/** The version that is edited. */
+interface Base {
+  readonly etag: string | undefined
+  readonly draft: PolicyDraft
+  /** The version before it, which `policy` still is for a moment. */
+  readonly replaces?: string | undefined
+}
+
 export function PolicyForm({
   repo,
   policy,
@@ -36,17 +44,17 @@ export function PolicyForm({
   readonly repo: string
   readonly policy: Versioned<RepoPolicy>
 }) {
-  const [base, setBase] = useState({ etag: policy.etag, draft: draftOf(policy.value) })
+  const [base, setBase] = useState<Base>({ etag: policy.etag, draft: draftOf(policy.value) })
   const [draft, setDraft] = useState(base.draft)
   const [isSaving, setSaving] = useState(false)
   const isChanged = !isSameDraft(draft, base.draft)
   // Another user's change is shown immediately if nothing would be lost.
   useEffect(() => {
-    if (isChanged || isSaving || policy.etag === base.etag) return
+    if (isChanged || isSaving || policy.etag === base.etag || policy.etag === base.replaces) return
     const current = { etag: policy.etag, draft: draftOf(policy.value) }
     setBase(current)
     setDraft(current.draft)
-  }, [policy, base.etag, isChanged, isSaving])
+  }, [policy, base, isChanged, isSaving])
   const { rules, problems } = readDraft(draft)
   const settled = useLate(rules, PAUSE_MS, JSON.stringify(rules))
   const preview = useInfiniteQuery(retentionPreviewQuery(repo, settled, true))
@@ -116,7 +124,7 @@ export function PolicyForm({
           wasEnabled={base.draft.enabled}
           counts={counts}
           onClose={() => setSaving(false)}
-          onVersion={(current) => setBase({ etag: current.etag, draft: draftOf(current.value) })}
+          onVersion={({ etag, value }) => setBase({ etag, draft: draftOf(value), replaces: policy.etag })}
           onLoaded={(current) => setDraft(draftOf(current.value))}
         />
       )}
