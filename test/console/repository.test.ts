@@ -228,7 +228,7 @@ consoleSuite(
       await page.waitForTimeout(200)
       // The version before both is never shown again.
       assert.deepEqual(await page.evaluate('[...shown]'), ['v1.*', 'theirs'])
-      await page.getByRole('textbox', { name: 'Patterns' }).fill('v1.*')
+      await patterns.fill('v1.*')
       await page.getByRole('button', { name: 'Add a rule' }).click()
       await page.getByRole('textbox', { name: 'Newest' }).fill('2')
       await page.getByText('Delete the tags that no rule keeps').click()

@@ -34,7 +34,11 @@ interface Base {
   readonly etag: string | undefined
   readonly draft: PolicyDraft
   /** The version before it, which `policy` still is for a moment. */
-  readonly replaces?: string | undefined
+  readonly replaces: string | undefined
+}
+
+function baseOf({ etag, value }: Versioned<RepoPolicy>, replaces?: string): Base {
+  return { etag, draft: draftOf(value), replaces }
 }
 
 export function PolicyForm({
@@ -44,14 +48,14 @@ export function PolicyForm({
   readonly repo: string
   readonly policy: Versioned<RepoPolicy>
 }) {
-  const [base, setBase] = useState<Base>({ etag: policy.etag, draft: draftOf(policy.value) })
+  const [base, setBase] = useState(() => baseOf(policy))
   const [draft, setDraft] = useState(base.draft)
   const [isSaving, setSaving] = useState(false)
   const isChanged = !isSameDraft(draft, base.draft)
   // Another user's change is shown immediately if nothing would be lost.
   useEffect(() => {
     if (isChanged || isSaving || policy.etag === base.etag || policy.etag === base.replaces) return
-    const current = { etag: policy.etag, draft: draftOf(policy.value) }
+    const current = baseOf(policy)
     setBase(current)
     setDraft(current.draft)
   }, [policy, base, isChanged, isSaving])
@@ -124,8 +128,11 @@ export function PolicyForm({
           wasEnabled={base.draft.enabled}
           counts={counts}
           onClose={() => setSaving(false)}
-          onVersion={({ etag, value }) => setBase({ etag, draft: draftOf(value), replaces: policy.etag })}
-          onLoaded={(current) => setDraft(draftOf(current.value))}
+          onVersion={(version) => {
+            const current = baseOf(version, policy.etag)
+            setBase(current)
+            setDraft(current.draft)
+          }}
         />
       )}
     </div>
@@ -220,11 +227,10 @@ interface SavePolicyDialogProps {
   readonly counts: PreviewCounts | undefined
   readonly onClose: () => void
   readonly onVersion: (policy: Versioned<RepoPolicy>) => void
-  readonly onLoaded: (policy: Versioned<RepoPolicy>) => void
 }
 
 function SavePolicyDialog(props: SavePolicyDialogProps) {
-  const { repo, rules, etag, wasEnabled, counts, onClose, onVersion, onLoaded } = props
+  const { repo, rules, etag, wasEnabled, counts, onClose, onVersion } = props
   const queries = useQueryClient()
   const access = useAccess()
   const isEnabled = rules.retention.enabled === true
@@ -246,13 +252,11 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
           .withResponse()
         queries.setQueryData(policyQuery(repo).queryKey, { value: saved.value, etag: saved.etag })
         onVersion(saved)
-        onLoaded(saved)
         await queries.invalidateQueries({ queryKey: ['tags', repo] })
       }}
       reload={async () => {
         const current = await queries.fetchQuery({ ...policyQuery(repo), staleTime: 0 })
         onVersion(current)
-        onLoaded(current)
         onClose()
       }}
     >
