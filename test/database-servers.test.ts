@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { chownSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chownSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import {
@@ -150,4 +150,15 @@ test('the certificate of a database is verified, and errors name the problem', {
     assert.equal(ran.code, code, `${query}: ${ran.stderr}`)
     assert.match(ran.stderr.trimEnd(), text, query)
   }
+
+  // A file of the installation that cannot be read is not one of the address.
+  const loop = join(temporaryDirectory(t), 'master.key')
+  symlinkSync(loop, loop)
+  const { code, stderr } = await runBerth(t, ['migrate'], {
+    BERTH_DATA_DIR: dirname(loop),
+    BERTH_DATABASE_URL: `postgres://berth@127.0.0.1:${port}/postgres?sslmode=require&sslrootcert=${certFile}`,
+  })
+  assert.notEqual(code, 0)
+  assert.match(stderr, /master\.key/)
+  assert.doesNotMatch(stderr, /BERTH_DATABASE_URL/)
 })
