@@ -93,6 +93,8 @@ export const limits = {
   filterCharsMax: 4 * KIB,
   /** Characters of the database queries whose results are cached, and the same again for counts of lists. */
   cachedQueriesCharsMax: 8 * MIB,
+  /** Bytes of the resources and lists that are cached on SQLite, as objects and encoded. */
+  cachedMessagesBytesMax: 16 * MIB,
   /** Bytes of the manifests that are cached for pulls. */
   cachedManifestBytesMax: 4 * MIB,
   /** Values of `uidp.ids` in one request. */

@@ -45,6 +45,7 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
   const associations: ResourceDeclaration<'account_associations', typeof AccountAssociationSchema> = {
     table: 'account_associations',
     schema: AccountAssociationSchema,
+    isCached: true,
     toMessages: (rows) => rows.map(toAssociation),
     sortFields: { group: 'uid' },
     write: {

@@ -38,6 +38,7 @@ const mappings: ResourceDeclaration<
 > = {
   table: 'external_group_role_mappings',
   schema: ExternalGroupRoleMappingSchema,
+  isCached: true,
   toMessages: (rows) => rows.map(toMapping),
   filter({ identityProviderUid: provider }) {
     if (provider !== '' && parseUid(provider) === undefined)

@@ -44,6 +44,7 @@ export const GROUP_INVITE_TYPE = 'iam.chainguard.dev/GroupInvite'
 const invites: ResourceDeclaration<'group_invites', typeof GroupInviteSchema, ListGroupInvitesRequest> = {
   table: 'group_invites',
   schema: GroupInviteSchema,
+  isCached: true,
   toMessages: (rows, reader) => hydrateInvites(reader, rows),
   defaultOrder: 'created_at desc',
   beforeDelete: (tx, { uid }) => deleteMail(tx, uid),

@@ -82,6 +82,7 @@ export function groupsService(
     table: 'groups',
     schema: GroupSchema,
     columns: groupColumns,
+    isCached: true,
     toMessages: (rows, reader) => groupMessages(db, rows, reader.isTransaction ? (reader as Tx) : undefined),
     async beforeDelete(tx, { uid, parent }) {
       const contents = await findContents(tx, uid, store.clock())

@@ -80,6 +80,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
   const providers: ResourceDeclaration<'identity_providers', typeof IdentityProviderSchema> = {
     table: 'identity_providers',
     schema: IdentityProviderSchema,
+    isCached: true,
     toMessages: (rows) => rows.map(toProvider),
     async beforeDelete(tx, { uid }) {
       if ((await listMappedRoles(tx, uid)).length > 0) {

@@ -46,6 +46,7 @@ export function roleBindingsService(store: Store) {
   > = {
     table: 'role_bindings',
     schema: RoleBindingSchema,
+    isCached: true,
     toMessages: (rows, reader) => hydrateBindings(reader, rows),
     sortFields: timeSortFields,
     filter: ({ identity, identities, group, role }) => ({

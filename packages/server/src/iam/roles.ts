@@ -45,6 +45,7 @@ const managedUids = managedRoles.map((role) => role.uid)
 const customRoles: ResourceDeclaration<'roles', typeof RoleSchema, ListRolesRequest> = {
   table: 'roles',
   schema: RoleSchema,
+  isCached: true,
   toMessages: (rows) => rows.map(toRole),
   filter: ({ name }) => ({ equals: { name }, publicRoots: managedUids }),
   lockParent: lockGroup,

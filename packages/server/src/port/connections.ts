@@ -1,7 +1,7 @@
 import type { limits as productLimits } from '../config/limits.ts'
 import { clientAddressKey } from '../pipeline/limits/client-address.ts'
 import { OpenCounts } from '../pipeline/limits/open-counts.ts'
-import { createGrowingCache } from '../runtime/growing-cache.ts'
+import { createGrowingCache } from '../runtime/caches/growing-cache.ts'
 
 export type ConnectionLimits = Readonly<
   Record<

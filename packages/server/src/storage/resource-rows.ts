@@ -4,6 +4,7 @@ import { requireEtagMatch } from '../api/etag.ts'
 import { rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import type { Call } from '../pipeline/call.ts'
+import { whenReady } from '../runtime/when-ready.ts'
 import { readTableLimit, requireWithinLimit } from './counts/resource-limits.ts'
 import { countDeleted, countInserted, lockCount } from './counts/row-counts.ts'
 import type { Db, Tx } from './db.ts'
@@ -36,14 +37,14 @@ const reads = byTable((collection) =>
   ),
 )
 
-/** Reads the row of a uid, as committed. */
-export async function readResource<C extends ResourceTable>(
+/** Reads the row of a uid, as committed; without waiting where the database does not. */
+export function readResource<C extends ResourceTable>(
   db: Db,
   table: C,
   uid: string,
-): Promise<Tables[C] | undefined> {
-  const [row] = await reads[table](db, { root: rootOf(uid), uid })
-  return row as Tables[C] | undefined
+): Tables[C] | undefined | Promise<Tables[C] | undefined> {
+  const rows = reads[table](db, { root: rootOf(uid), uid }) as Tables[C][] | Promise<Tables[C][]>
+  return whenReady(rows, ([row]) => row)
 }
 
 /** Returns the uid of the row with these values, which are a unique key. */

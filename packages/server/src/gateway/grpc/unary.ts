@@ -21,6 +21,7 @@ import { countBodyBytes } from '../../port/byte-counts.ts'
 import { sendHead } from '../../port/http2/stream.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
+import { encodeOnce } from '../../runtime/caches/kept-encodings.ts'
 import { grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs, protoFieldPath } from './frame.ts'
 import type { GrpcContext } from './handler.ts'
@@ -158,7 +159,7 @@ export function serveUnary(
   const succeed = (reply: Message) => {
     if (phase === 'answered') return
     try {
-      const bytes = toBinary(method.output, reply)
+      const bytes = encodeOnce(reply, method, () => toBinary(method.output, reply))
       if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
         phase = 'answered'
         clearTimeout(timer)

@@ -12,9 +12,11 @@ import { currentContext } from '../../pipeline/request/request-context.ts'
 import { nextPart } from '../../pipeline/response-parts.ts'
 import { warningHeader } from '../../pipeline/warnings.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { encodeLongText } from '../../port/port-context.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { afterIteration } from '../../runtime/after-iteration.ts'
+import { encodeOnce } from '../../runtime/caches/kept-encodings.ts'
 import { fieldPathAsSent, type ParsedJson, parseInSlices } from '../json/reader.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { createRouteLookup, type Route, routesOf } from './routes.ts'
@@ -179,25 +181,30 @@ function withWarnings(reply: HttpReply, header: ReturnType<typeof warningHeader>
 }
 
 function render(
-  { method, write, writeParts, isGet, hasEtag: hasVersion }: Endpoint,
+  endpoint: Endpoint,
   message: Message,
   request: HttpRequest,
   partTimeoutMs: number,
 ): HttpReply {
+  const { method, write, writeParts, isGet, hasEtag } = endpoint
   if (write === undefined) return emptyReply
   if (writeParts !== undefined && nextPart(message) !== undefined) {
     // Each part has the time of a call; how long all of them take is up to the client.
     const body = writeParts(message, (next) => withDeadline(next(), partTimeoutMs))
     return { status: 200, headers: jsonHeaders, body }
   }
-  if (!hasVersion) return { status: 200, headers: jsonHeaders, body: write(message) }
-  const etag = etagOf(method.output, message)
-  const headers = { ...jsonHeaders, etag }
-  const ifNoneMatch = isGet ? request.headers['if-none-match'] : undefined
-  // An invalid list of tags matches nothing: the complete response is always correct.
-  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
-    return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
-  return { status: 200, headers, body: write(message) }
+  const ifNoneMatch = hasEtag && isGet ? request.headers['if-none-match'] : undefined
+  if (ifNoneMatch !== undefined) {
+    const etag = etagOf(method.output, message)
+    // An invalid list of tags matches nothing: the complete response is always correct.
+    if (matchesEtag(ifNoneMatch, etag))
+      return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
+  }
+  return encodeOnce(message, endpoint, () => ({
+    status: 200,
+    headers: hasEtag ? { ...jsonHeaders, etag: etagOf(method.output, message) } : jsonHeaders,
+    body: encodeLongText(write(message)),
+  }))
 }
 
 function routeErrorReply(

@@ -2,7 +2,7 @@ import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/g
 import { depthOf, rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Caller } from '../../pipeline/call.ts'
-import { createGrowingCache } from '../../runtime/growing-cache.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import type { Tx } from '../../storage/db.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'

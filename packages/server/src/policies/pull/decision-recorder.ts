@@ -4,7 +4,7 @@ import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/
 import { rootOf } from '../../api/uid.ts'
 import { DAY_MS, limits } from '../../config/limits.ts'
 import { runShared } from '../../pipeline/request/request-context.ts'
-import { createGrowingCache } from '../../runtime/growing-cache.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 import type { PolicyDecisionRow } from '../../storage/schema/tables.ts'

@@ -6,7 +6,7 @@ import { manifestKind, parseStoredManifest } from '../../registry/manifests/mani
 import { ociError } from '../../registry/oci/errors.ts'
 import type { Pull, PullPolicies } from '../../registry/oci/pull-policies.ts'
 import { subjectOfTag } from '../../registry/retention/evaluation.ts'
-import { createGrowingCache } from '../../runtime/growing-cache.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import type { Store } from '../../storage/store.ts'
 import type { FactName, Facts, ImageFacts, ReadFacts } from '../facts/image-facts.ts'
 import type { BoundPolicies, BoundPolicy } from './bound-policies.ts'

@@ -1,6 +1,6 @@
 import { limits } from '../../config/limits.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { createGrowingCache } from '../../runtime/growing-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { parseObject } from '../manifests/image-json.ts'

@@ -76,11 +76,12 @@ export interface RepoChanges {
 
 const repos: Pick<
   ResourceDeclaration<'repos', typeof RepoSchema>,
-  'table' | 'schema' | 'toMessages' | 'wide'
+  'table' | 'schema' | 'isCached' | 'toMessages' | 'wide'
 > = {
   table: 'repos',
   wide: { column: 'configuration', bytesMax: limits.listedOverlaysBytesMax },
   schema: RepoSchema,
+  isCached: true,
   toMessages: (rows, reader) => toRepoMessages(reader, rows),
 }
 

@@ -62,6 +62,7 @@ export const TAG_TYPE = 'registry.chainguard.dev/Tag'
 const tags: ResourceDeclaration<'tags', typeof TagSchema, ListTagsRequest> = {
   table: 'tags',
   schema: TagSchema,
+  isCached: true,
   toMessages: (rows) => rows.map(toTag),
   filter: (request) => ({
     equals: { digest: request.digest, name: request.name },

@@ -28,6 +28,7 @@ const signatureVerifiers = ({
 > => ({
   table: 'signature_verifiers',
   schema: SignatureVerifierSchema,
+  isCached: true,
   toMessages: (rows) => rows.map(toSignatureVerifier),
   lockParent: lockGroup,
   write: {

@@ -69,3 +69,45 @@ test('values together hold at most maxSize, such as cachedManifestBytesMax, and 
   for (let n = 0; n < 2; n++) await cached(db, 'd', read('1'.repeat(30)))
   assert.equal(state.reads, 6)
 })
+
+test('with `repeated`, a value is stored when it is read again before the next write', async () => {
+  const stored: string[] = []
+  const { state, db, read } = fixture(1)
+  const cached = createVersionCache<string>({
+    max: 100,
+    maxSize: 1000,
+    sizeOf: () => 1,
+    stores: 'repeated',
+    onStore: (value) => stored.push(value),
+  })
+  const readOften = async (times: number) => {
+    for (let n = 0; n < times; n++) await cached(db, 'a', read('value'))
+  }
+  await readOften(5)
+  assert.deepEqual([state.reads, stored], [2, ['value']])
+  state.version = 2
+  await readOften(5)
+  assert.deepEqual([state.reads, stored.length], [4, 2])
+  await cached(db, 'b', read('other'))
+  assert.deepEqual([state.reads, stored.length], [5, 2])
+})
+
+test('with `repeated`, nothing is stored when more is read in turn than the cache holds', async () => {
+  const stored: string[] = []
+  const { state, db, read } = fixture(1)
+  const cached = createVersionCache<string>({
+    max: 100,
+    maxSize: 10,
+    sizeOf: () => 1,
+    stores: 'repeated',
+    onStore: (value) => stored.push(value),
+  })
+  const readInTurn = async (count: number) => {
+    for (let round = 0; round < 5; round++)
+      for (let n = 0; n < count; n++) await cached(db, `key ${n}`, read(`${n}`))
+  }
+  await readInTurn(11)
+  assert.deepEqual([state.reads, stored], [55, []])
+  await readInTurn(5)
+  assert.ok(stored.length >= 5)
+})

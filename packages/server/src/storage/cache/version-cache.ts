@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { whenReady } from '../../runtime/when-ready.ts'
 import type { Db } from '../db.ts'
 
 export interface VersionCacheLimits<V> {
@@ -7,6 +8,10 @@ export interface VersionCacheLimits<V> {
   /** What all entries may hold, as `sizeOf` counts it. */
   readonly maxSize: number
   readonly sizeOf: (value: V, key: string) => number
+  /** `repeated`: a value is stored when it is read for the second time between two writes. */
+  readonly stores?: 'all' | 'repeated'
+  /** Receives each value that is stored. */
+  readonly onStore?: (value: V) => void
 }
 
 /** Returns what was read under `key`, or reads it; without waiting if `read` does not wait. */
@@ -16,16 +21,23 @@ export type VersionCache<V> = (db: Db, key: string, read: () => V | Promise<V>) 
  * Creates a cache of what is read from a database: a value is reused until the database is written to, by any process. Nothing is cached where
  * `Db.version` does not report that.
  */
-export function createVersionCache<V>({ max, maxSize, sizeOf }: VersionCacheLimits<V>): VersionCache<V> {
+export function createVersionCache<V>({
+  max,
+  maxSize,
+  sizeOf,
+  stores = 'all',
+  onStore,
+}: VersionCacheLimits<V>): VersionCache<V> {
   interface Entry {
     readonly version: number
     readonly value: V
   }
+  const isRepeated = stores === 'all' ? () => true : createRepetitionFilter(maxSize)
   const caches = new WeakMap<Db, LRUCache<string, Entry>>()
   const cacheOf = (db: Db) => {
     let cache = caches.get(db)
     if (cache === undefined) {
-      cache = new LRUCache({ max, maxSize, sizeCalculation: ({ value }, key) => sizeOf(value, key) })
+      cache = new LRUCache({ max, maxSize })
       caches.set(db, cache)
     }
     return cache
@@ -38,10 +50,43 @@ export function createVersionCache<V>({ max, maxSize, sizeOf }: VersionCacheLimi
     const known = cache.get(key)
     if (known?.version === version) return known.value
     const add = (value: V) => {
-      cache.set(key, { version, value })
+      const size = sizeOf(value, key)
+      if (!isRepeated(key, version, size)) return value
+      cache.set(key, { version, value }, { size })
+      onStore?.(value)
       return value
     }
-    const value = read()
-    return value instanceof Promise ? value.then(add) : add(value)
+    return whenReady(read(), add)
   }
+}
+
+const SLOTS = 2 ** 16
+
+/**
+ * Returns a function that remembers keys with their versions, and returns whether it has remembered this one before. It forgets all of them when the
+ * sizes of their values add up to `sizeMax`, because a cache of that size would not have kept the first ones either. It forgets single ones, or
+ * takes one for another, when their hashes collide. The keys themselves are not kept: surviving collections of garbage would cost more than most
+ * reads.
+ */
+function createRepetitionFilter(sizeMax: number): (key: string, version: number, size: number) => boolean {
+  const hashes = new Int32Array(SLOTS)
+  let sum = 0
+  return (key, version, size) => {
+    const hash = hashOf(key, version)
+    const slot = hash & (SLOTS - 1)
+    if (hashes[slot] === hash) return true
+    sum += size
+    if (sum > sizeMax) {
+      hashes.fill(0)
+      sum = size
+    }
+    hashes[slot] = hash
+    return false
+  }
+}
+
+function hashOf(text: string, seed: number): number {
+  let hash = seed
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0
+  return hash
 }

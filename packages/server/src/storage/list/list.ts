@@ -214,6 +214,21 @@ function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<Liste
   ])
 }
 
+/** Identifies a page among those of all callers, until the database is written to, or until its page token is an hour old. */
+export function listKey(
+  { clock }: Pick<Store, 'clock'>,
+  call: Call,
+  request: ListRequest,
+  spec: ListSpec<ListedTable>,
+): string {
+  const { session } = call.authorization?.caller ?? {}
+  const { pageSize, pageToken, skip } = request
+  const hour = Math.floor(clock() / HOUR_MS)
+  return JSON.stringify([pageTokenBinding(call, request, spec), session, pageSize, pageToken, skip, hour])
+}
+
+const HOUR_MS = 3_600_000
+
 /** Returns the part of that binding that all methods share. */
 export function callerBinding(call: Call): readonly unknown[] {
   const caller = call.authorization?.caller

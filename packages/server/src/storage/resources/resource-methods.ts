@@ -1,4 +1,11 @@
-import { create, type DescMessage, type DescService, equals, type MessageShape } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMessage,
+  type DescService,
+  equals,
+  type Message,
+  type MessageShape,
+} from '@bufbuild/protobuf'
 import { EmptySchema, type FieldMask } from '@bufbuild/protobuf/wkt'
 import { type ApiError, type FieldViolation, notFound } from '../../api/errors.ts'
 import { requireValid } from '../../api/fields.ts'
@@ -9,9 +16,11 @@ import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import type { Call, Handler, Handlers } from '../../pipeline/call.ts'
 import { addWarnings, type Warning } from '../../pipeline/warnings.ts'
+import { whenReady } from '../../runtime/when-ready.ts'
+import { cachedMessage, withSize } from '../cache/cached-messages.ts'
 import { mutate } from '../changes/mutation.ts'
 import type { Db, Reader, Tx } from '../db.ts'
-import { type ListRequest, type ListSpec, listPage } from '../list/list.ts'
+import { type ListRequest, type ListSpec, listKey, listPage } from '../list/list.ts'
 import {
   deleteResource,
   insertResource,
@@ -74,6 +83,8 @@ export interface ResourceDeclaration<
   readonly columns?: readonly K[]
   /** A column of bytes that may be large, and how much of it a page of the list has. */
   readonly wide?: ListSpec<C>['wide']
+  /** The messages depend on the database alone: neither on the time nor on memory. They are cached. */
+  readonly isCached?: boolean
   /** The messages of rows, in their order. */
   toMessages(
     rows: readonly Pick<Tables[C], K>[],
@@ -120,7 +131,7 @@ export function resourceMethods<
   R,
   K extends keyof Tables[C] & string,
 >(store: Store, service: S, resource: ResourceDeclaration<C, M, R, K>): Handlers<S> {
-  const { schema, write } = resource
+  const { table, schema, write, isCached } = resource
   const definition = definitionOf(resource)
   const handlers: Record<string, Handler> = {}
   const add = (kind: StandardMethod, handler: Handler) => {
@@ -130,9 +141,15 @@ export function resourceMethods<
   add('list', listHandler(store, service, resource))
   add('get', async (_request, call) => {
     const { scope } = requireScope(call)
-    const row = await readResource(store.db, resource.table, scope)
-    if (row === undefined) throw notFound(definition.type, scope)
-    return (await resource.toMessages([row], store.db.kysely))[0] as MessageShape<M>
+    const read = () =>
+      whenReady(readResource(store.db, table, scope), (row) => {
+        if (row === undefined) throw notFound(definition.type, scope)
+        return whenReady(resource.toMessages([row], store.db.kysely), ([message]) =>
+          withSize(message as Message, [row]),
+        )
+      })
+    const { message } = await (isCached ? cachedMessage(store.db, `${table} ${scope}`, read) : read())
+    return message
   })
   if (write !== undefined) {
     add('create', withWarnings(write, createHandler(store, resource, definition, write)))
@@ -169,6 +186,7 @@ function listHandler<C extends ResourceTable, M extends DescMessage, R, K extend
   resource: ResourceDeclaration<C, M, R, K>,
 ): Handler {
   const { table, schema, columns, toMessages, sortFields, defaultOrder = 'uid', filter, wide } = resource
+  const { isCached } = resource
   const method = methodOf(service, schema, 'list')
   if (method === undefined) throw new Error(`${service.typeName} does not list ${schema.name}`)
   const $typeName = method.output.typeName
@@ -180,15 +198,24 @@ function listHandler<C extends ResourceTable, M extends DescMessage, R, K extend
   const byName = (request: unknown) => ({ equals: { name: (request as { name: string }).name } })
   const conditionsOf = filter ?? (hasName ? byName : () => ({}))
   return async (request, call) => {
-    const { rows, ...page } = await listPage(store, call, request as unknown as ListRequest, {
+    const listed = request as unknown as ListRequest
+    const spec = {
       table,
       columns,
       sortFields: fields,
       defaultOrder,
       ...(wide && { wide }),
       ...conditionsOf(request as R),
-    })
-    return { $typeName, [list]: await toMessages(rows, store.db.kysely), ...page }
+    }
+    const read = async () => {
+      const { rows, ...page } = await listPage(store, call, listed, spec)
+      const message: Message = { $typeName, [list]: await toMessages(rows, store.db.kysely), ...page }
+      return withSize(message, rows)
+    }
+    const { message } = await (isCached
+      ? cachedMessage(store.db, listKey(store, call, listed, spec), read)
+      : read())
+    return message
   }
 }
 

@@ -179,7 +179,9 @@ export function repoHandlers(
     updateRepo: (repo, call) =>
       translateErrors(toV1Path, async () => {
         const { scope } = requireScope(call)
-        const newReadme = await checkReadmeOf(call, scope, repo, () => readResource(store.db, 'repos', scope))
+        const newReadme = await checkReadmeOf(call, scope, repo, async () =>
+          readResource(store.db, 'repos', scope),
+        )
         const requested = toNewRepo(repo)
         return mutate(
           store,

@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto'
 import { limits } from '../../../config/limits.ts'
-import { createGrowingCache } from '../../../runtime/growing-cache.ts'
+import { createGrowingCache } from '../../../runtime/caches/growing-cache.ts'
 
 /**
  * Hash states of uploads between their requests, so that no byte is hashed twice if one process receives them all. A hash state cannot

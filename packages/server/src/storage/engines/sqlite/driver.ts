@@ -129,7 +129,19 @@ export function sqliteDialect(
     return measured(() => committed?.(text, parameters) as ReturnType<typeof execute>)
   }
   // Changes when another connection commits; its own commits do not move it.
-  const externalVersion = database.prepare('pragma data_version').pluck()
+  const dataVersion = database.prepare('pragma data_version').pluck()
+  /** Undefined: must be read. Valid until the running code returns or waits: a request learns of later commits only from later messages. */
+  let readVersion: unknown
+  const forgetVersion = () => {
+    readVersion = undefined
+  }
+  const externalVersion = () => {
+    if (readVersion === undefined) {
+      readVersion = dataVersion.get()
+      void returned.then(forgetVersion)
+    }
+    return readVersion
+  }
   let knownExternalVersion: unknown
   const mutex = createMutex()
   // A transaction is open only while the mutex is locked. Every read checks this, and the mutex costs less to check than the library.
@@ -170,7 +182,7 @@ export function sqliteDialect(
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
     version(of) {
-      const external = externalVersion.get()
+      const external = externalVersion()
       if (external !== knownExternalVersion) {
         knownExternalVersion = external
         // Any table may have been written. A sum of scaled numbers would round small changes away after two million commits of others.
@@ -181,6 +193,8 @@ export function sqliteDialect(
     },
   }
 }
+
+const returned = Promise.resolve()
 
 /**
  * Enables transactional DDL, which SQLite has and Kysely's adapter does not use: a migration that is killed leaves no changes, and other

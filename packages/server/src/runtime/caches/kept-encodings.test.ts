@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeOnce, keepEncodings } from './kept-encodings.ts'
+
+test('a value is encoded once by each encoder if its encodings are kept, otherwise each time', () => {
+  const [json, protobuf] = [{}, {}]
+  let encoded = 0
+  const encode = () => ++encoded
+  const value = {}
+  assert.deepEqual([encodeOnce(value, json, encode), encodeOnce(value, json, encode)], [1, 2])
+  keepEncodings(value)
+  assert.deepEqual([encodeOnce(value, json, encode), encodeOnce(value, json, encode)], [3, 3])
+  assert.deepEqual([encodeOnce(value, protobuf, encode), encodeOnce(value, protobuf, encode)], [4, 4])
+  assert.equal(encodeOnce({}, json, encode), 5)
+})
+
+test('an encoding that failed is tried again', () => {
+  const value = {}
+  keepEncodings(value)
+  const fail = () => {
+    throw new Error('no')
+  }
+  assert.throws(() => encodeOnce(value, value, fail))
+  assert.equal(
+    encodeOnce(value, value, () => 'text'),
+    'text',
+  )
+})

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Group, GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import Database from 'better-sqlite3'
+import { type Api, apiOf, claimMatch, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+
+/** Reads that are repeated, which SQLite serves from a cache (docs/adr/0106), show every change. */
+
+onEveryDatabase('repeated reads', (cast) => {
+  /** Repeats a read until it is cached and encoded, and returns the last reply. All replies are the same. */
+  async function repeat(read: () => Promise<RestReply>): Promise<RestReply> {
+    const first = await read()
+    for (let n = 0; n < 3; n++) {
+      const again = await read()
+      assert.deepEqual([again.status, again.text], [first.status, withoutPageToken(first, again)])
+    }
+    return read()
+  }
+
+  /** The text of a reply with the page token of another one: each read issues its own. */
+  const withoutPageToken = (reply: RestReply, other: RestReply) =>
+    reply.text.replaceAll(reply.body.nextPageToken || '-', other.body.nextPageToken || '-')
+
+  /** A resource of each kind that is cached: its list, a body that creates it, and a change. */
+  async function everyKind(uid: string, api: Api) {
+    const identity = await api.create(`iam/identities/${uid}`, { name: newName('robot'), claimMatch })
+    const role = await api.create(`iam/roles/${uid}`, {
+      name: newName('role'),
+      capabilities: ['CAP_REPO_LIST'],
+    })
+    const other = await api.create(`iam/roles/${uid}`, {
+      name: newName('other'),
+      capabilities: ['CAP_TAG_LIST'],
+    })
+    const described = { description: 'changed' }
+    const provider = {
+      name: newName('provider'),
+      defaultRole: role.uid,
+      oidc: {
+        issuer: 'https://accounts.google.com',
+        clientId: 'client',
+        clientSecret: 'secret',
+        additionalScopes: ['email'],
+      },
+    }
+    return [
+      { list: 'iam/groups', items: 'groups', body: { name: newName('team') }, patch: described },
+      {
+        list: 'iam/roles',
+        items: 'roles',
+        body: { name: newName('reader'), capabilities: ['CAP_REPO_LIST'] },
+        patch: described,
+      },
+      {
+        list: 'iam/roleBindings',
+        items: 'roleBindings',
+        body: { identityUid: identity.uid, roleUid: role.uid },
+        patch: { roleUid: other.uid },
+      },
+      {
+        list: 'iam/groupInvites',
+        items: 'groupInvites',
+        body: { roleUid: role.uid, ttl: '3600s' },
+        patch: { roleUid: other.uid },
+      },
+      { list: 'iam/identityProviders', items: 'identityProviders', body: provider, patch: described },
+      { list: 'registry/repos', items: 'repos', body: { name: newName('nginx') }, patch: described },
+    ] as const
+  }
+
+  test('a change of every kind of resource is shown by the next Get and the next list', async () => {
+    const { owner, uid } = await cast().organization()
+    const { api } = owner
+    for (const { list, items, body, patch } of await everyKind(uid, api)) {
+      const listed = () => api.get(list, { 'uidp.descendants_of': uid })
+      const uidsOf = (reply: RestReply) => reply.body[items].map((one: { uid: string }) => one.uid)
+      const before = await repeat(listed)
+      const made = await api.create(`${list}/${uid}`, body)
+      const withNew = await repeat(listed)
+      assert.deepEqual(new Set(uidsOf(withNew)), new Set([...uidsOf(before), made.uid]), list)
+      assert.equal(Number(withNew.body.totalCount), Number(before.body.totalCount) + 1)
+
+      const read = () => api.get(`${list}/${made.uid}`)
+      await repeat(read)
+      const changed = await api.patch(`${list}/${made.uid}`, patch)
+      assert.equal(changed.status, 200, changed.text)
+      const after = await read()
+      const [name, value] = Object.entries(patch)[0] as [string, string]
+      assert.equal(after.body[name], value, list)
+      assert.equal(after.headers.get('etag'), changed.headers.get('etag'))
+      const one = (await listed()).body[items].find(({ uid }: { uid: string }) => uid === made.uid)
+      assert.equal(one[name], value, list)
+
+      await repeat(read)
+      await repeat(listed)
+      assert.equal((await api.delete(`${list}/${made.uid}`)).status, 200)
+      assert.equal((await read()).status, 404, list)
+      assert.deepEqual(uidsOf(await listed()), uidsOf(before), list)
+    }
+  })
+
+  test('a resource that another one embeds is shown as it is now', async () => {
+    const { owner, uid } = await cast().organization()
+    const { api } = owner
+    const role = await api.create(`iam/roles/${uid}`, { name: 'reader', capabilities: ['CAP_REPO_LIST'] })
+    const robot = await api.create(`iam/identities/${uid}`, { name: 'robot', claimMatch })
+    const binding = await api.create(`iam/roleBindings/${uid}`, { identityUid: robot.uid, roleUid: role.uid })
+    const read = () => api.get(`iam/roleBindings/${binding.uid}`)
+    assert.equal((await repeat(read)).body.role.name, 'reader')
+    await api.patch(`iam/roles/${role.uid}`, { name: 'renamed' })
+    assert.equal((await read()).body.role.name, 'renamed')
+    await repeat(read)
+    await api.patch(`iam/identities/${robot.uid}`, { name: 'machine' })
+    assert.equal((await read()).body.identity.name, 'machine')
+  })
+
+  test('each caller gets its own list, until its roles change', async () => {
+    const organization = await cast().organization()
+    const { owner, uid } = organization
+    const inside = await owner.api.create(`iam/groups/${uid}`, { name: 'inside' })
+    const outside = await owner.api.create(`iam/groups/${uid}`, { name: 'outside' })
+    const viewer = await organization.member('viewer', inside.uid)
+    const names = (reply: RestReply) => reply.body.groups.map(({ name }: { name: string }) => name)
+    const list = (api: Api) => () => api.get('iam/groups', { 'uidp.descendants_of': uid, order_by: 'name' })
+    assert.deepEqual(names(await repeat(list(owner.api))), ['inside', 'outside'])
+    assert.deepEqual(names(await repeat(list(viewer.api))), ['inside'])
+    const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, { scopes: [outside.uid] }))
+    assert.deepEqual(names(await repeat(list(narrowed))), ['outside'])
+    assert.deepEqual(names(await repeat(list(owner.api))), ['inside', 'outside'])
+
+    assert.equal((await narrowed.get(`iam/groups/${inside.uid}`)).status, 403)
+    assert.equal((await repeat(() => viewer.api.get(`iam/groups/${inside.uid}`))).status, 200)
+    await owner.api.delete(`iam/roleBindings/${viewer.binding}`)
+    assert.equal((await viewer.api.get(`iam/groups/${inside.uid}`)).status, 403)
+    assert.deepEqual(names(await list(viewer.api)()), [])
+  })
+
+  test('REST and gRPC share what is cached, each in its encoding, and version 1 in its own', async () => {
+    const { grpc, berth } = cast()
+    const { owner, uid } = await cast().organization()
+    const { token } = owner.api
+    const { uid: team } = await owner.api.create(`iam/groups/${uid}`, { name: 'team', description: 'one' })
+    const { getGroup, listGroups } = GroupsService.method
+    const overGrpc = async (): Promise<(Group | undefined)[]> => {
+      const { groups } = await grpc.call(listGroups, { uidp: { descendantsOf: uid } }, { token })
+      return [await grpc.call(getGroup, { uid: team }, { token }), groups[0]]
+    }
+    const overV1 = async () => {
+      const { body } = await call('GET', `${berth.url}/iam/v1/groups?uidp.descendants_of=${uid}`, { token })
+      return body.items.map(({ description }: { description: string }) => description)
+    }
+    const all = async () => {
+      const { body } = await repeat(() => owner.api.get(`iam/groups/${team}`))
+      const shown = [body.description, ...(await overV1())]
+      for (const group of await overGrpc()) shown.push(group?.description)
+      return shown
+    }
+    for (let n = 0; n < 4; n++) assert.deepEqual(await all(), ['one', 'one', 'one', 'one'])
+    await owner.api.patch(`iam/groups/${team}`, { description: 'two' })
+    for (let n = 0; n < 4; n++) assert.deepEqual(await all(), ['two', 'two', 'two', 'two'])
+  })
+
+  test('a repeated Get of the version that the client has is 304', async () => {
+    const { berth } = cast()
+    const { owner, uid } = await cast().organization()
+    const url = `${berth.url}/iam/v2beta1/groups/${uid}`
+    const { token } = owner.api
+    const etag = (await repeat(() => owner.api.get(`iam/groups/${uid}`))).headers.get('etag') ?? ''
+    for (let n = 0; n < 3; n++)
+      assert.equal((await call('GET', url, { token, headers: { 'if-none-match': etag } })).status, 304)
+    await owner.api.patch(`iam/groups/${uid}`, { description: 'changed' })
+    assert.equal((await call('GET', url, { token, headers: { 'if-none-match': etag } })).status, 200)
+  })
+
+  test('the page token of a list that nobody has changed for days continues it', async () => {
+    const { owner, uid } = await cast().organization()
+    for (const name of ['a', 'b', 'c']) await owner.api.create(`iam/groups/${uid}`, { name })
+    const query = { 'uidp.descendants_of': uid, page_size: '2', order_by: 'name' }
+    const list = (more = {}) => owner.api.get('iam/groups', { ...query, ...more })
+    await repeat(list)
+    cast().berth.advance(4 * 24 * 3_600_000)
+    const api = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid))
+    const { body } = await api.get('iam/groups', query)
+    const next = await api.get('iam/groups', { ...query, page_token: body.nextPageToken })
+    assert.deepEqual(
+      next.body.groups.map(({ name }: { name: string }) => name),
+      ['c'],
+    )
+  })
+})
+
+onEveryDatabase(
+  'repeated reads of a SQLite file',
+  (cast) => {
+    test('what another process has committed is shown by the next read', async () => {
+      const { owner, uid } = await cast().organization()
+      const { source } = cast().berth.berth.installation.store.db
+      assert.ok(source?.engine === 'sqlite')
+      const other = new Database(source.file)
+      try {
+        for (let round = 0; round < 20; round++) {
+          const read = async () => (await owner.api.get(`iam/groups/${uid}`)).body.description
+          const before = await read()
+          for (let n = 0; n < 3; n++) assert.equal(await read(), before)
+          other.prepare('update groups set description = ? where uid = ?').run(`round ${round}`, uid)
+          assert.equal(await read(), `round ${round}`)
+        }
+      } finally {
+        other.close()
+      }
+    })
+  },
+  { only: 'sqlite' },
+)
