@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Group, GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import Database from 'better-sqlite3'
+import fc from 'fast-check'
 import { type Api, apiOf, claimMatch, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
 
@@ -193,23 +194,76 @@ onEveryDatabase('repeated reads', (cast) => {
 onEveryDatabase(
   'repeated reads of a SQLite file',
   (cast) => {
-    test('what another process has committed is shown by the next read', async () => {
-      const { owner, uid } = await cast().organization()
+    const openFile = () => {
       const { source } = cast().berth.berth.installation.store.db
       assert.ok(source?.engine === 'sqlite')
-      const other = new Database(source.file)
-      try {
-        for (let round = 0; round < 20; round++) {
-          const read = async () => (await owner.api.get(`iam/groups/${uid}`)).body.description
-          const before = await read()
-          for (let n = 0; n < 3; n++) assert.equal(await read(), before)
-          other.prepare('update groups set description = ? where uid = ?').run(`round ${round}`, uid)
-          assert.equal(await read(), `round ${round}`)
-        }
-      } finally {
-        other.close()
+      return new Database(source.file)
+    }
+
+    test('what another process has committed is shown by the next read', async () => {
+      const { owner, uid } = await cast().organization()
+      using other = disposable(openFile())
+      for (let round = 0; round < 20; round++) {
+        const read = async () => (await owner.api.get(`iam/groups/${uid}`)).body.description
+        const before = await read()
+        for (let n = 0; n < 3; n++) assert.equal(await read(), before)
+        other.database.prepare('update groups set description = ? where uid = ?').run(`round ${round}`, uid)
+        assert.equal(await read(), `round ${round}`)
       }
+    })
+
+    test('after any writes in any order, reads return what the file has', async () => {
+      const { owner, uid: root } = await cast().organization()
+      using other = disposable(openFile())
+      const stored = () =>
+        other.database
+          .prepare('select uid, description from groups where uid > ? and uid < ? order by uid')
+          .all(`${root}/`, `${root}0`) as { uid: string; description: string }[]
+      const readAll = async () => {
+        const { body } = await owner.api.get('iam/groups', { 'uidp.descendants_of': root, page_size: '200' })
+        return body.groups.map(({ uid, description }: { uid: string; description: string }) => ({
+          uid,
+          description,
+        }))
+      }
+      const pick = (at: number) => stored()[at % Math.max(1, stored().length)]?.uid ?? `${root}/0123456789abcdef`
+      let changes = 0
+      const writes = {
+        create: () => owner.api.post(`iam/groups/${root}`, { name: newName('group') }),
+        update: (at: number) => owner.api.patch(`iam/groups/${pick(at)}`, { description: `${++changes}` }),
+        delete: (at: number) => owner.api.delete(`iam/groups/${pick(at)}`),
+        'update by another process': (at: number) =>
+          other.database
+            .prepare('update groups set description = ? where uid = ?')
+            .run(`${++changes}`, pick(at)),
+        // Both are written in one transaction if they come together.
+        'two together': (at: number) => Promise.all([writes.update(at), writes.create()]),
+        nothing: () => undefined,
+      }
+      const step = fc.record({
+        write: fc.constantFrom(...(Object.keys(writes) as (keyof typeof writes)[])),
+        at: fc.nat(20),
+        reads: fc.nat(3),
+      })
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
+          for (const { write, at, reads } of steps) {
+            await writes[write](at)
+            const expected = stored()
+            for (let n = 0; n <= reads; n++) {
+              assert.deepEqual(await readAll(), expected, write)
+              for (const { uid, description } of expected.slice(0, 3))
+                assert.equal((await owner.api.get(`iam/groups/${uid}`)).body.description, description, write)
+            }
+          }
+        }),
+        { numRuns: 20 },
+      )
     })
   },
   { only: 'sqlite' },
 )
+
+function disposable(database: Database.Database) {
+  return { database, [Symbol.dispose]: () => database.close() }
+}
