@@ -1,7 +1,7 @@
 import { openPostgresDb } from '@berth/server/storage/db.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import pg from 'pg'
-import { executeStatement } from './postgres-template.ts'
+import { copyDatabase, executeStatement } from './postgres-template.ts'
 
 /**
  * Databases of a Citus cluster. A database of the cluster is one of the same name on each server. Placing its tables takes seconds, so tests
@@ -38,7 +38,7 @@ export async function createCitusTemplates(
 }
 
 export async function copyCitusDatabase(urls: readonly string[], from: string, name: string): Promise<void> {
-  await onEach(urls, (url) => executeStatement(url, `create database ${name} template ${from}`))
+  await onEach(urls, (url) => copyDatabase(url, from, name))
 }
 
 /**

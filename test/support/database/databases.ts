@@ -6,7 +6,7 @@ import { type Db, openPostgresDb, openSqliteDb, postgresLikeDb } from '@berth/se
 import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
 import { copyCitusDatabase, dropCitusDatabase, nodeServer, urlOf } from './citus-databases.ts'
 import { loadPglite } from './pglite-template.ts'
-import { executeStatement } from './postgres-template.ts'
+import { copyDatabase, executeStatement } from './postgres-template.ts'
 
 /**
  * The databases that suites run on: SQLite, PostgreSQL's dialect in process (PGlite, nothing to install), and a real PostgreSQL where there
@@ -167,7 +167,7 @@ function newName(): string {
 /** `from`: the database to copy; without it, the new one is empty. */
 async function shareServerDb(url: string, from = 'template1'): Promise<SharedDatabase> {
   const name = newName()
-  await executeStatement(url, `create database ${name} template ${from}`)
+  await copyDatabase(url, from, name)
   const target = new URL(url)
   target.pathname = `/${name}`
   return {

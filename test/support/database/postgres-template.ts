@@ -23,12 +23,27 @@ export async function createPostgresTemplate(url: string): Promise<PostgresTempl
   return { name, drop: () => executeStatement(url, `drop database if exists ${name} with (force)`) }
 }
 
+const FIRST_VERSION_WITH_STRATEGY = 15
+
+/** Creates a database that is a copy of another one. Copying its files takes half the processor time of writing them to the log (PostgreSQL 15). */
+export async function copyDatabase(url: string, from: string, name: string): Promise<void> {
+  await onConnection(url, async (client) => {
+    const { rows } = await client.query<{ server_version: string }>('show server_version')
+    const hasStrategy = Number.parseInt(rows[0]?.server_version ?? '', 10) >= FIRST_VERSION_WITH_STRATEGY
+    await client.query(`create database ${name} template ${from}${hasStrategy ? ' strategy file_copy' : ''}`)
+  })
+}
+
 /** Executes a statement on a connection of its own. */
 export async function executeStatement(url: string, statement: string): Promise<void> {
+  await onConnection(url, (client) => client.query(statement))
+}
+
+async function onConnection(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    await work(client)
   } finally {
     await client.end()
   }
