@@ -140,6 +140,12 @@ test('the certificate of a database is verified, and errors name the problem', {
       1,
       /sslrootcert of the address cannot be read: .*\/none\.pem/,
     ],
+    [
+      '127.0.0.1',
+      `sslmode=require&sslcert=${certFile}&sslrootcert=${directory}`,
+      1,
+      /sslrootcert of the address cannot be read: EISDIR/,
+    ],
   ]
   const dataDirectory = temporaryDirectory(t)
   for (const [host, query, code, text] of table) {

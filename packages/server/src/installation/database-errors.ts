@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { parseDatabaseAddress } from '../storage/engines/postgres/address.ts'
 import { isWorkerLost } from '../storage/engines/postgres/errors.ts'
 
@@ -80,7 +81,9 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     )
   if (code === 'ENOENT' && syscall === 'connect')
     return unreachable(`the database has no socket in ${servers}`)
-  const [parameter] = [...files].find(([, file]) => file === path) ?? []
+  // Node does not say what it was that is a directory.
+  const isUnreadable = (file: string) => (code === 'EISDIR' ? isDirectory(file) : file === path)
+  const [parameter] = [...files].find(([, file]) => isUnreadable(file)) ?? []
   if (parameter !== undefined) return wrong(`${parameter} of the address cannot be read: ${message}`)
   if (/does not support SSL/.test(message))
     return wrong('PostgreSQL does not support TLS; remove sslmode from the address or turn TLS on there')
@@ -110,6 +113,10 @@ function parseUrlParts(url: string): {
   const [, user = '', database = ''] =
     /^postgres(?:ql)?:\/\/(?:([^/?#:@]*)[^/?#]*@)?[^/?#]*\/?([^?#]*)/.exec(url) ?? []
   return { servers, user: decodeOrKeep(user), database: decodeOrKeep(database), files }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function decodeOrKeep(text: string): string {
