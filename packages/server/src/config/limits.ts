@@ -4,7 +4,7 @@ import { formatLimits } from '@berth/advisory-formats/limits.ts'
 
 const SECOND_MS = 1000
 export const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
+export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -93,7 +93,7 @@ export const limits = {
   filterCharsMax: 4 * KIB,
   /** Characters of the database queries whose results are cached, and the same again for counts of lists. */
   cachedQueriesCharsMax: 8 * MIB,
-  /** Bytes of the resources and lists that are cached on SQLite, as objects and encoded. */
+  /** Bytes of the resources and lists that a process caches on SQLite, as objects and encoded, by an estimate that is too high for Latin text. */
   cachedMessagesBytesMax: 16 * MIB,
   /** Bytes of the manifests that are cached for pulls. */
   cachedManifestBytesMax: 4 * MIB,

@@ -128,6 +128,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       return { ...response, identityProviders }
     },
 
+    // Not cached: a part of the message comes from the issuer.
     async getIdentityProvider(_request, call) {
       const { scope } = requireScope(call)
       const row = await readResource(db, 'identity_providers', scope)

@@ -115,8 +115,9 @@ const LONG_TEXT = 4096
  * encodes them in one pass, where counting its bytes and sending it would take two.
  */
 export function encodeLongText(body: WholeBody): WholeBody {
+  if (typeof body !== 'string' || body.length < LONG_TEXT) return body
   // UTF-8 takes at most three bytes for a unit of text.
-  if (typeof body !== 'string' || body.length < LONG_TEXT || body.length * 3 > scratch.length) return body
+  if (body.length * 3 > scratch.length) return Buffer.from(body)
   return Buffer.from(scratch.subarray(0, scratch.write(body)))
 }
 

@@ -58,7 +58,8 @@ export interface Db {
   readonly sizes: Sizes
   /**
    * A number that changes with every write by any process: `any`, or only writes that can change access (schema/access-writes.ts). Rows that
-   * were read under a number are current as long as it stays the same. Undefined if only a query could find out.
+   * were read under a number are current as long as it stays the same. Writes by other processes change it when the running code has returned or
+   * awaited. Undefined if only a query could find out.
    */
   version(of: 'any' | 'access'): number | undefined
   /** Runs one SELECT outside of transactions; synchronously if it does not have to wait. */

@@ -6,7 +6,6 @@ import {
 } from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import { type ApiError, invalidArgument, unimplemented } from '../../api/errors.ts'
-import { etagOf } from '../../api/etag.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { returnsEtag } from '../../api/standard-methods.ts'
 import { toApiError } from '../../api/storage-faults.ts'
@@ -21,7 +20,8 @@ import { countBodyBytes } from '../../port/byte-counts.ts'
 import { sendHead } from '../../port/http2/stream.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
-import { encodeOnce } from '../../runtime/caches/kept-encodings.ts'
+import { encodeOnce } from '../../runtime/caches/stored-encodings.ts'
+import { entityTag } from '../entity-tag.ts'
 import { grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs, protoFieldPath } from './frame.ts'
 import type { GrpcContext } from './handler.ts'
@@ -264,7 +264,7 @@ function replyHeaders(method: DescMethod, reply: Message, incoming: IncomingCall
   }
   if (incoming.replyHeaders !== undefined) Object.assign(headers, incoming.replyHeaders)
   Object.assign(headers, warningHeader(incoming, protoFieldPath))
-  if (returnsEtag(method)) headers['etag'] = etagOf(method.output, reply)
+  if (returnsEtag(method)) headers['etag'] = entityTag(method.output, reply)
   return headers
 }
 

@@ -1,7 +1,7 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import { errorBody, httpStatusOfError, retryAfter } from '../../api/error-body.ts'
 import { ApiError, Code, invalidPart, withFieldNames } from '../../api/errors.ts'
-import { etagOf, matchesEtag } from '../../api/etag.ts'
+import { matchesEtag } from '../../api/etag.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import { limits } from '../../config/limits.ts'
@@ -16,7 +16,8 @@ import { encodeLongText } from '../../port/port-context.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { afterIteration } from '../../runtime/after-iteration.ts'
-import { encodeOnce } from '../../runtime/caches/kept-encodings.ts'
+import { encodeOnce } from '../../runtime/caches/stored-encodings.ts'
+import { entityTag } from '../entity-tag.ts'
 import { fieldPathAsSent, type ParsedJson, parseInSlices } from '../json/reader.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { createRouteLookup, type Route, routesOf } from './routes.ts'
@@ -195,14 +196,14 @@ function render(
   }
   const ifNoneMatch = hasEtag && isGet ? request.headers['if-none-match'] : undefined
   if (ifNoneMatch !== undefined) {
-    const etag = etagOf(method.output, message)
+    const etag = entityTag(method.output, message)
     // An invalid list of tags matches nothing: the complete response is always correct.
     if (matchesEtag(ifNoneMatch, etag))
       return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
   }
   return encodeOnce(message, endpoint, () => ({
     status: 200,
-    headers: hasEtag ? { ...jsonHeaders, etag: etagOf(method.output, message) } : jsonHeaders,
+    headers: hasEtag ? { ...jsonHeaders, etag: entityTag(method.output, message) } : jsonHeaders,
     body: encodeLongText(write(message)),
   }))
 }

@@ -40,6 +40,25 @@ test('a value that was read during a write is not reused', async () => {
   assert.equal(cached(db, 'a', read('new')), 'new')
 })
 
+test('a value is not stored if the database was written to while it was read', async () => {
+  const stored: string[] = []
+  const { state, db, read } = fixture(1)
+  const cached = createVersionCache<string>({
+    max: 100,
+    maxSize: 1000,
+    sizeOf: () => 1,
+    onStore: (value) => stored.push(value),
+  })
+  const slow = Promise.withResolvers<string>()
+  const first = cached(db, 'a', () => slow.promise)
+  state.version = 2
+  assert.equal(cached(db, 'a', read('new')), 'new')
+  slow.resolve('old')
+  assert.equal(await first, 'old')
+  assert.equal(cached(db, 'a', read('other')), 'new')
+  assert.deepEqual(stored, ['new'])
+})
+
 test('a failure is not cached', async () => {
   const { db, read } = fixture(1)
   const cached = cacheOf(100)
@@ -70,14 +89,14 @@ test('values together hold at most maxSize, such as cachedManifestBytesMax, and 
   assert.equal(state.reads, 6)
 })
 
-test('with `repeated`, a value is stored when it is read again before the next write', async () => {
+test('with `onlyRepeated`, a value is stored when it is read again before the next write', async () => {
   const stored: string[] = []
   const { state, db, read } = fixture(1)
   const cached = createVersionCache<string>({
     max: 100,
     maxSize: 1000,
     sizeOf: () => 1,
-    stores: 'repeated',
+    onlyRepeated: { roughSizeOf: () => 1 },
     onStore: (value) => stored.push(value),
   })
   const readOften = async (times: number) => {
@@ -92,14 +111,14 @@ test('with `repeated`, a value is stored when it is read again before the next w
   assert.deepEqual([state.reads, stored.length], [5, 2])
 })
 
-test('with `repeated`, nothing is stored when more is read in turn than the cache holds', async () => {
+test('with `onlyRepeated`, nothing is stored when more is read in turn than the cache holds', async () => {
   const stored: string[] = []
   const { state, db, read } = fixture(1)
   const cached = createVersionCache<string>({
     max: 100,
     maxSize: 10,
     sizeOf: () => 1,
-    stores: 'repeated',
+    onlyRepeated: { roughSizeOf: () => 1 },
     onStore: (value) => stored.push(value),
   })
   const readInTurn = async (count: number) => {

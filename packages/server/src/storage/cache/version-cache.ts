@@ -8,8 +8,8 @@ export interface VersionCacheLimits<V> {
   /** What all entries may hold, as `sizeOf` counts it. */
   readonly maxSize: number
   readonly sizeOf: (value: V, key: string) => number
-  /** `repeated`: a value is stored when it is read for the second time between two writes. */
-  readonly stores?: 'all' | 'repeated'
+  /** A value is stored when it is read for the second time between two writes; `roughSizeOf` must cost little. By default, all values are stored. */
+  readonly onlyRepeated?: { readonly roughSizeOf: (value: V) => number }
   /** Receives each value that is stored. */
   readonly onStore?: (value: V) => void
 }
@@ -25,14 +25,14 @@ export function createVersionCache<V>({
   max,
   maxSize,
   sizeOf,
-  stores = 'all',
+  onlyRepeated,
   onStore,
 }: VersionCacheLimits<V>): VersionCache<V> {
   interface Entry {
     readonly version: number
     readonly value: V
   }
-  const isRepeated = stores === 'all' ? () => true : createRepetitionFilter(maxSize)
+  const isRepeated = onlyRepeated && createRepetitionFilter(maxSize)
   const caches = new WeakMap<Db, LRUCache<string, Entry>>()
   const cacheOf = (db: Db) => {
     let cache = caches.get(db)
@@ -50,9 +50,10 @@ export function createVersionCache<V>({
     const known = cache.get(key)
     if (known?.version === version) return known.value
     const add = (value: V) => {
-      const size = sizeOf(value, key)
-      if (!isRepeated(key, version, size)) return value
-      cache.set(key, { version, value }, { size })
+      if (isRepeated?.(key, version, onlyRepeated?.roughSizeOf(value) ?? 0) === false) return value
+      // A write during the read has made it invalid.
+      if (db.version('any') !== version) return value
+      cache.set(key, { version, value }, { size: sizeOf(value, key) })
       onStore?.(value)
       return value
     }
@@ -63,10 +64,9 @@ export function createVersionCache<V>({
 const SLOTS = 2 ** 16
 
 /**
- * Returns a function that remembers keys with their versions, and returns whether it has remembered this one before. It forgets all of them when the
- * sizes of their values add up to `sizeMax`, because a cache of that size would not have kept the first ones either. It forgets single ones, or
- * takes one for another, when their hashes collide. The keys themselves are not kept: surviving collections of garbage would cost more than most
- * reads.
+ * Returns a function that reports whether a key was read before under the same version. It forgets all keys when the sizes of their values add up
+ * to `sizeMax`, because a cache of that size would not have kept the first ones either. It stores hashes, so it may forget a key, or take it for
+ * another one. The keys are not stored: the garbage collector would have to copy them, which costs more than most reads.
  */
 function createRepetitionFilter(sizeMax: number): (key: string, version: number, size: number) => boolean {
   const hashes = new Int32Array(SLOTS)

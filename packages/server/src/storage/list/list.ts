@@ -11,7 +11,7 @@ import {
   subtreeRange,
   type UidRange,
 } from '../../api/uid.ts'
-import { limits } from '../../config/limits.ts'
+import { HOUR_MS, limits } from '../../config/limits.ts'
 import type { Call } from '../../pipeline/call.ts'
 import { recordedProviderOf } from '../../pipeline/vouching.ts'
 import { createVersionCache } from '../cache/version-cache.ts'
@@ -214,20 +214,30 @@ function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<Liste
   ])
 }
 
-/** Identifies a page among those of all callers, until the database is written to, or until its page token is an hour old. */
+/**
+ * Identifies a page until the database is written to; undefined for pages that are not cached. The scopes of the caller are part of it, because
+ * they may be older than the page: a message can arrive some time after its headers were authorized. The key changes each hour, so that a cached page token
+ * is at most an hour old.
+ */
 export function listKey(
-  { clock }: Pick<Store, 'clock'>,
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
   call: Call,
   request: ListRequest,
   spec: ListSpec<ListedTable>,
-): string {
-  const { session } = call.authorization?.caller ?? {}
-  const { pageSize, pageToken, skip } = request
+): string | undefined {
+  if (db.version('any') === undefined) return undefined
+  const scopes = call.authorization?.visible?.scopes ?? []
+  if (scopes.length > db.sizes.branchesMax) return undefined
   const hour = Math.floor(clock() / HOUR_MS)
-  return JSON.stringify([pageTokenBinding(call, request, spec), session, pageSize, pageToken, skip, hour])
+  const { pageSize, pageToken, skip } = request
+  // The page token comes last: it is the only part that may contain a line break.
+  const parts = [pageTokenBinding(call, request, spec), ...scopes, pageSize, skip, hour, pageToken]
+  const key = parts.join('\n')
+  return key.length > KEY_CHARS_MAX ? undefined : key
 }
 
-const HOUR_MS = 3_600_000
+/** Longer keys, those of filters with many values, would displace what is read more often. */
+const KEY_CHARS_MAX = 4096
 
 /** Returns the part of that binding that all methods share. */
 export function callerBinding(call: Call): readonly unknown[] {

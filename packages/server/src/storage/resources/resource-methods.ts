@@ -17,7 +17,7 @@ import { requireScope } from '../../pipeline/authorization.ts'
 import type { Call, Handler, Handlers } from '../../pipeline/call.ts'
 import { addWarnings, type Warning } from '../../pipeline/warnings.ts'
 import { whenReady } from '../../runtime/when-ready.ts'
-import { cachedMessage, withSize } from '../cache/cached-messages.ts'
+import { cachedMessage } from '../cache/cached-messages.ts'
 import { mutate } from '../changes/mutation.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { type ListRequest, type ListSpec, listKey, listPage } from '../list/list.ts'
@@ -83,7 +83,10 @@ export interface ResourceDeclaration<
   readonly columns?: readonly K[]
   /** A column of bytes that may be large, and how much of it a page of the list has. */
   readonly wide?: ListSpec<C>['wide']
-  /** The messages depend on the database alone: neither on the time nor on memory. They are cached. */
+  /**
+   * Get and List cache the messages, and do not change them. They must depend on the database alone, not on the time, memory or the caller, and
+   * lists on no request fields but those in `filter`.
+   */
   readonly isCached?: boolean
   /** The messages of rows, in their order. */
   toMessages(
@@ -144,9 +147,10 @@ export function resourceMethods<
     const read = () =>
       whenReady(readResource(store.db, table, scope), (row) => {
         if (row === undefined) throw notFound(definition.type, scope)
-        return whenReady(resource.toMessages([row], store.db.kysely), ([message]) =>
-          withSize(message as Message, [row]),
-        )
+        return whenReady(resource.toMessages([row], store.db.kysely), ([message]) => ({
+          message: message as Message,
+          rows: 1,
+        }))
       })
     const { message } = await (isCached ? cachedMessage(store.db, `${table} ${scope}`, read) : read())
     return message
@@ -210,11 +214,10 @@ function listHandler<C extends ResourceTable, M extends DescMessage, R, K extend
     const read = async () => {
       const { rows, ...page } = await listPage(store, call, listed, spec)
       const message: Message = { $typeName, [list]: await toMessages(rows, store.db.kysely), ...page }
-      return withSize(message, rows)
+      return { message, rows: rows.length }
     }
-    const { message } = await (isCached
-      ? cachedMessage(store.db, listKey(store, call, listed, spec), read)
-      : read())
+    const key = isCached ? listKey(store, call, listed, spec) : undefined
+    const { message } = await (key === undefined ? read() : cachedMessage(store.db, key, read))
     return message
   }
 }

@@ -130,7 +130,10 @@ export function sqliteDialect(
   }
   // Changes when another connection commits; its own commits do not move it.
   const dataVersion = database.prepare('pragma data_version').pluck()
-  /** Undefined: must be read. Valid until the running code returns or waits: a request learns of later commits only from later messages. */
+  /**
+   * Undefined: must be read. Valid until the running code returns or awaits. A client knows of later commits only before it sends its request, and
+   * a request that arrives later reads the version again.
+   */
   let readVersion: unknown
   const forgetVersion = () => {
     readVersion = undefined
@@ -138,7 +141,7 @@ export function sqliteDialect(
   const externalVersion = () => {
     if (readVersion === undefined) {
       readVersion = dataVersion.get()
-      void returned.then(forgetVersion)
+      void resolved.then(forgetVersion)
     }
     return readVersion
   }
@@ -194,7 +197,7 @@ export function sqliteDialect(
   }
 }
 
-const returned = Promise.resolve()
+const resolved = Promise.resolve()
 
 /**
  * Enables transactional DDL, which SQLite has and Kysely's adapter does not use: a migration that is killed leaves no changes, and other

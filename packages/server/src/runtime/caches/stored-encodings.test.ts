@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeOnce, keepEncodings } from './kept-encodings.ts'
+import { encodeOnce, storeEncodings } from './stored-encodings.ts'
 
-test('a value is encoded once by each encoder if its encodings are kept, otherwise each time', () => {
+test('a value is encoded once by each encoder if its encodings are stored, otherwise each time', () => {
   const [json, protobuf] = [{}, {}]
   let encoded = 0
   const encode = () => ++encoded
   const value = {}
   assert.deepEqual([encodeOnce(value, json, encode), encodeOnce(value, json, encode)], [1, 2])
-  keepEncodings(value)
+  storeEncodings(value)
   assert.deepEqual([encodeOnce(value, json, encode), encodeOnce(value, json, encode)], [3, 3])
   assert.deepEqual([encodeOnce(value, protobuf, encode), encodeOnce(value, protobuf, encode)], [4, 4])
   assert.equal(encodeOnce({}, json, encode), 5)
@@ -16,7 +16,7 @@ test('a value is encoded once by each encoder if its encodings are kept, otherwi
 
 test('an encoding that failed is tried again', () => {
   const value = {}
-  keepEncodings(value)
+  storeEncodings(value)
   const fail = () => {
     throw new Error('no')
   }
