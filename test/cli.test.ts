@@ -519,6 +519,21 @@ test('a command of the server package reports that the package is not installed'
   await createProgram(['iam', 'roles', 'list'], undefined)
 })
 
+test('commands are suggested without the server package, and where it needs another Node', async () => {
+  const otherNode: ServerPackage = {
+    ...serverPackage,
+    needsRestart: true,
+    operatorCommands: () => Promise.reject(new Error('starts the program again')),
+  }
+  for (const server of [undefined, otherNode]) {
+    const { commands } = await loadAllCommands(server)
+    const subcommandsOf = (group: string) =>
+      commands.find((one) => one.name() === group)?.commands.map((one) => one.name())
+    assert.ok(subcommandsOf('auth')?.includes('login'))
+    assert.deepEqual(subcommandsOf('admin'), [])
+  }
+})
+
 test('the root help loads no implementation of a command', async (t) => {
   const hook = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) { process._rawDebug('load ' + url); return next(url, context) } })`
