@@ -16,6 +16,7 @@ import { freePort, startPostgres, withoutPostgres } from './support/database/pos
 import { assertGolden } from './support/golden.ts'
 import { rawConnection } from './support/http/port.ts'
 import {
+  type Cleanup,
   type Finished,
   runBerth,
   serveBerth,
@@ -519,19 +520,51 @@ test('a command of the server package reports that the package is not installed'
   await createProgram(['iam', 'roles', 'list'], undefined)
 })
 
-test('the root help loads no implementation of a command', async (t) => {
+test('commands are suggested without the server package, and where it needs another Node', async () => {
+  const otherNode: ServerPackage = {
+    ...serverPackage,
+    needsRestart: true,
+    operatorCommands: () => Promise.reject(new Error('starts the program again')),
+  }
+  for (const server of [undefined, otherNode]) {
+    const { commands } = await loadAllCommands(server)
+    const subcommandsOf = (group: string) =>
+      commands.find((one) => one.name() === group)?.commands.map((one) => one.name())
+    assert.ok(subcommandsOf('auth')?.includes('login'))
+    assert.deepEqual(subcommandsOf('admin'), [])
+  }
+})
+
+/** Runs a command. Returns the URLs of the modules that it loaded. */
+async function modulesLoadedBy(t: Cleanup, args: readonly string[]): Promise<string[]> {
   const hook = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) { process._rawDebug('load ' + url); return next(url, context) } })`
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]
+  const { stderr } = await runBerth(t, args, {}, { nodeArgs })
+  const loaded = stderr.split('\n').filter((line) => line.startsWith('load '))
+  assert.ok(
+    loaded.some((line) => line.endsWith('/cli/src/commands.ts')),
+    stderr,
+  )
+  return loaded
+}
+
+test('the root help loads no implementation of a command', async (t) => {
   for (const args of [['--help'], ['help'], [], ['--profile', 'iam', '--help']]) {
-    const { stderr } = await runBerth(t, args, {}, { nodeArgs })
-    const loaded = stderr.split('\n').filter((line) => line.startsWith('load '))
-    assert.ok(
-      loaded.some((line) => line.endsWith('/cli/src/commands.ts')),
-      stderr,
-    )
+    const loaded = await modulesLoadedBy(t, args)
     const implementations = loaded.filter((line) => /\/packages\/server\/|\/cli\/src\/commands\//.test(line))
     assert.deepEqual(implementations, [], args.join(' '))
+  }
+})
+
+test('help loads no messages of the API, which would double its time', async (t) => {
+  for (const name of ['auth', 'iam', 'images', 'advisories', 'search', 'policies', 'audit', 'config']) {
+    const loaded = await modulesLoadedBy(t, [name, '--help'])
+    assert.deepEqual(
+      loaded.filter((line) => /_pb\.js$|\/@bufbuild\//.test(line)),
+      [],
+      name,
+    )
   }
 })
 

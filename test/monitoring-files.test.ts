@@ -3,7 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { databases } from './support/database/databases.ts'
-import { DASHBOARD, isInstalled, metricsIn, panels, RULES } from './support/server/monitoring.ts'
+import {
+  DASHBOARD,
+  isInstalled,
+  metricsIn,
+  panels,
+  panelsOfRareEvents,
+  RULES,
+} from './support/server/monitoring.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
 
 /** What operators get to watch Berth: its metrics, how they are documented, the dashboard and the alerts. */
@@ -25,6 +32,14 @@ test('the dashboard and the alerts use metrics that exist, and no panel is witho
     assert.ok(description, title)
     assert.ok((targets ?? []).length > 0, title)
   }
+})
+
+test('the dashboard has each panel that the test with Prometheus allows to be empty', () => {
+  const titles = new Set(panels().map(({ title }) => title))
+  assert.deepEqual(
+    [...panelsOfRareEvents].filter((title) => !titles.has(title)),
+    [],
+  )
 })
 
 test('every metric that the server serves is in docs/operating.md, and the other way round', async (t) => {

@@ -76,6 +76,9 @@ describe('the published packages', () => {
       assert.equal(code, 1)
       assert.match(stderr, /requires the package berth.*install berth-x\.y\.z\.tgz/)
     }
+    const unknown = await finish('login')
+    assert.equal(unknown.stderr, "berth: unknown command 'login'\n(Did you mean berth auth login?)\n")
+    assert.equal(unknown.code, 2)
   })
 
   test('packages contain no TypeScript sources, tests or references to workspaces', async () => {

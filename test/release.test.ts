@@ -18,7 +18,11 @@ function createProject(t: Cleanup, unreleased: string): string {
     writeFileSync(join(directory, path), typeof content === 'string' ? content : JSON.stringify(content))
   mkdirSync(join(directory, 'packages/cli'), { recursive: true })
   const root = { name: 'berth', version: '1.2.3', dependencies: { '@berth/cli': '1.2.3', yaml: '1.2.3' } }
-  const cli = { name: '@berth/cli', version: '1.2.3' }
+  const cli = {
+    name: '@berth/cli',
+    version: '1.2.3',
+    devDependencies: { '@berth/client': '1.2.3', yaml: '1.2.3' },
+  }
   write('package.json', root)
   write('packages/cli/package.json', cli)
   write('package-lock.json', {
@@ -79,8 +83,11 @@ test('a release that fails after its commit names what to do, and does not commi
   assert.ok(!existsSync(join(project, 'release/1.3.0')))
   const read = (path: string) => JSON.parse(readFileSync(join(project, path), 'utf8'))
   assert.deepEqual(read('package.json').dependencies, { '@berth/cli': '1.3.0', yaml: '1.2.3' })
-  assert.equal(read('packages/cli/package.json').version, '1.3.0')
+  const cli = read('packages/cli/package.json')
+  assert.equal(cli.version, '1.3.0')
   const { version, packages } = read('package-lock.json')
+  for (const { devDependencies } of [cli, packages['packages/cli']])
+    assert.deepEqual(devDependencies, { '@berth/client': '1.3.0', yaml: '1.2.3' })
   assert.deepEqual(
     [version, packages[''].version, packages['packages/cli'].version, packages['node_modules/yaml'].version],
     ['1.3.0', '1.3.0', '1.3.0', '1.2.3'],

@@ -10,6 +10,7 @@ const isOld = Number(process.versions.node.split('.')[0]) < oldestMajor
 
 stopWithParent()
 await runProgram(process.argv, {
+  needsRestart: isOld,
   operatorCommands: () => (isOld ? restart() : import('@berth/server/commands/commands.ts')),
   fileFetcher: () => (isOld ? restart() : import('@berth/server/advisories/feeds/fetcher.ts')),
 })

@@ -30,6 +30,7 @@ export interface ArtifactOptions {
 
 export function writeArtifacts({ directory, notes, imageArchitectures }: ArtifactOptions): void {
   mkdirSync(directory, { recursive: true })
+  run(process.execPath, ['scripts/build-console.ts', '--if-changed'])
   const tarballs = packPackages(directory, BUILD)
   for (const name of Object.keys(tarballs) as PackageDirectory[])
     writeFileSync(`${tarballs[name].replace(/\.tgz$/, '')}.cdx.json`, billOfMaterials(join(BUILD, name)))

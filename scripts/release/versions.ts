@@ -5,6 +5,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 interface Manifest {
   version?: string
   dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
 }
 
 export function currentVersion(): string {
@@ -33,9 +34,8 @@ export function setVersion(version: string): string[] {
 
 function setIn(manifest: Manifest, version: string): void {
   manifest.version = version
-  for (const name of Object.keys(manifest.dependencies ?? {}))
-    if (manifest.dependencies !== undefined && name.startsWith('@berth/'))
-      manifest.dependencies[name] = version
+  for (const versions of [manifest.dependencies ?? {}, manifest.devDependencies ?? {}])
+    for (const name of Object.keys(versions)) if (name.startsWith('@berth/')) versions[name] = version
 }
 
 function change<T>(file: string, edit: (content: T) => void): void {

@@ -11,6 +11,7 @@ import {
 } from '@berth/server/operator/backup/manifest.ts'
 import { insertRows } from '@berth/server/storage/bulk-rows.ts'
 import { readTableNames } from '@berth/server/storage/schema/catalog.ts'
+import { migrations } from '@berth/server/storage/schema/migrate.ts'
 import {
   backUpUnderLoad,
   copyInstallation,
@@ -21,6 +22,7 @@ import {
   filesIn,
   newServedInstallation,
   PASSPHRASE,
+  returnToSchema,
   runAdmin,
   runAdminJson,
   startServing,
@@ -30,6 +32,7 @@ import { openDatabase } from '../support/database/open-database.ts'
 import { withoutPostgres } from '../support/database/postgres.ts'
 import { eventually } from '../support/eventually.ts'
 import { digest, pushBlob, pushImage, testImage } from '../support/registry/registry.ts'
+import { previousRelease } from '../support/server/previous-release.ts'
 import { cleanups, type Environment, spawnBerth, temporaryDirectory } from '../support/server/process.ts'
 
 describe('backups that are rejected, replaced, migrated or removed', () => {
@@ -179,22 +182,18 @@ describe('backups that are rejected, replaced, migrated or removed', () => {
     change(newer, id, { format: 2 })
     assert.match((await runAdmin(t, to, 'restore', newer)).stderr, /has format 2/)
 
-    // As 0.6 left it: without what the last two migrations add.
     const older = createEmptyInstallation(t)
     await runAdminJson(t, older, 'restore', destination)
-    const db = await openDatabase(older)
-    await db.kysely.schema.alterTable('identity_providers').dropColumn('shared_callback').execute()
-    await db.kysely.schema.dropTable('jobs').execute()
-    const names = ['0009-provider-callbacks', '0010-jobs']
-    await db.kysely
-      .deleteFrom('migrations' as 'settings')
-      .where('name', 'in', names)
-      .execute()
-    await db.close()
+    await returnToSchema(older, previousRelease.migration)
     const store = temporaryDirectory(t)
     await runAdminJson(t, older, 'backup', store)
-    const restored = await runAdminJson(t, createEmptyInstallation(t), 'restore', store)
-    assert.deepEqual(restored.migrations, names)
+    const migrated = createEmptyInstallation(t)
+    const restored = await runAdminJson(t, migrated, 'restore', store)
+    const names = Object.keys(migrations)
+    assert.deepEqual(restored.migrations, names.slice(names.indexOf(previousRelease.migration) + 1))
+    const there = await startServing(t, migrated)
+    assert.equal((await there.client.request('GET', `${server.root}/app/manifests/2`)).status, 200)
+    await there.stop()
   })
 
   test('an interrupted backup ends in order, and another can start immediately', async () => {

@@ -9,18 +9,10 @@ import { call } from '../support/api/rest.ts'
 import { databases } from '../support/database/databases.ts'
 import { freePort } from '../support/database/postgres.ts'
 import { bearerOf, ociClient, pushBlob } from '../support/registry/registry.ts'
-import { isInstalled, panels, RULES } from '../support/server/monitoring.ts'
+import { isInstalled, panels, panelsOfRareEvents, RULES } from '../support/server/monitoring.ts'
 import { temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth } from '../support/server/test-berth.ts'
 
-/** Shown only after what a short run has none of: errors, collections, backups, jobs that fail. */
-const EMPTY = new Set([
-  'Errors by code',
-  'Refused by rate limits',
-  'Values that could not be read',
-  'Failed runs',
-  'Taken by garbage collection',
-])
 const LOAD_MS = 40_000
 
 test('each panel of the dashboard shows what a real Prometheus reads of a server under load', {
@@ -85,7 +77,7 @@ test('each panel of the dashboard shows what a real Prometheus reads of a server
     if (answers.every(({ data }) => data?.result.length === 0)) empty.push(title)
   }
   assert.deepEqual(
-    empty.filter((title) => !EMPTY.has(title)),
+    empty.filter((title) => !panelsOfRareEvents.has(title)),
     [],
   )
 })

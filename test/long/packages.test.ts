@@ -87,7 +87,12 @@ describe('installed packages', () => {
     const serve = await spawnBerth(t, ['serve'], {}, { as, node, under }).finished
     assert.equal(serve.code, 1)
     assert.match(serve.stderr, /requires Node.js 24 or newer, this is 20\..*optional dependencies/)
-    assert.equal((await spawnBerth(t, ['config', 'list'], {}, { as, node, under }).finished).code, 0)
+    const own = { HOME: temporaryDirectory(t) }
+    const profiles = await spawnBerth(t, ['config', 'profiles'], own, { as, node, under }).finished
+    assert.equal(profiles.code, 0, profiles.stderr)
+    const unknown = await spawnBerth(t, ['login'], own, { as, node, under }).finished
+    assert.equal(unknown.code, 2)
+    assert.equal(unknown.stderr, "berth: unknown command 'login'\n(Did you mean berth auth login?)\n")
     const { url } = await serveBerth(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, [], {
       ...{ as, node: await installNode(24), under },
     })

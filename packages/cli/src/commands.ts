@@ -11,6 +11,8 @@ interface TopLevelCommand {
   readonly summary: string
   /** Sends no requests to a server. */
   readonly local?: boolean
+  /** The server package implements it. */
+  readonly isOperatorCommand?: boolean
   readonly load: (server: ServerPackage | undefined) => Promise<CommandBody>
 }
 
@@ -88,18 +90,21 @@ const commands: readonly TopLevelCommand[] = [
     name: 'serve',
     summary: 'Start the server: API, registry and token service on one port',
     local: true,
+    isOperatorCommand: true,
     load: operatorCommand('serve'),
   },
   {
     name: 'migrate',
     summary: 'Migrate the database schema, as serve does when it starts',
     local: true,
+    isOperatorCommand: true,
     load: operatorCommand('migrate'),
   },
   {
     name: 'admin',
     summary: 'Administer the installation: works on its data directory and database',
     local: true,
+    isOperatorCommand: true,
     load: operatorCommand('admin'),
   },
 ]
@@ -130,9 +135,14 @@ export async function createProgram(
   return addCommands(program, server, (command) => [command.name, ...(command.aliases ?? [])].includes(name))
 }
 
-/** Creates the program with the implementations of all commands. */
+/** Creates the program with the implementations of all commands that this process can load. */
 export function loadAllCommands(server: ServerPackage | undefined): Promise<Command> {
-  return addCommands(createRootCommand(), server, () => true)
+  const hasServer = server !== undefined && server.needsRestart !== true
+  return addCommands(
+    createRootCommand(),
+    server,
+    ({ isOperatorCommand }) => hasServer || isOperatorCommand !== true,
+  )
 }
 
 function createRootCommand(): Command {

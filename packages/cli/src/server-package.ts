@@ -6,6 +6,8 @@ import { CommandFailed } from './session/access-token.ts'
  * does not depend on the server.
  */
 export interface ServerPackage {
+  /** This version of Node cannot load the modules: the functions start the program again with another one, and do not return. */
+  readonly needsRestart?: boolean
   operatorCommands(): Promise<{ readonly operatorCommands: OperatorCommands }>
   fileFetcher(): Promise<{ readonly createFileFetcher: CreateFileFetcher }>
 }

@@ -12,6 +12,7 @@ import { databases, serverDatabases, type TestDatabase } from '../database/datab
 import { type S3Server, startS3, withoutS3 } from '../registry/s3.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from '../server/test-berth.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
+import type { DescriptionOptions } from './openapi.ts'
 import { call, type RestReply } from './rest.ts'
 
 /** Who takes part in the tests through the front door: servers, callers with their tokens, and what they make first. */
@@ -27,23 +28,23 @@ export interface Api {
   create(path: string, body: unknown): Promise<RestReply['body']>
 }
 
-export function apiOf({ url }: Pick<TestBerth, 'url'>, token: string): Api {
+export function apiOf({ url }: Pick<TestBerth, 'url'>, token: string, options: DescriptionOptions = {}): Api {
   const address = (path: string) => `${url}/${path.replace('/', '/v2beta1/')}`
-  const post: Api['post'] = (path, body) => call('POST', address(path), { token, body })
+  const post: Api['post'] = (path, body) => call('POST', address(path), { ...options, token, body })
   return {
     token,
     get: (path, query = {}) => {
       const search = new URLSearchParams()
       for (const [name, value] of Object.entries(query))
         for (const one of [value].flat()) search.append(name, one)
-      return call('GET', `${address(path)}?${search}`, { token })
+      return call('GET', `${address(path)}?${search}`, { ...options, token })
     },
     post,
     patch: (path, body, updateMask) => {
       const query = updateMask === undefined ? '' : `?updateMask=${encodeURIComponent(updateMask)}`
-      return call('PATCH', address(path) + query, { token, body })
+      return call('PATCH', address(path) + query, { ...options, token, body })
     },
-    delete: (path) => call('DELETE', address(path), { token }),
+    delete: (path) => call('DELETE', address(path), { ...options, token }),
     create: async (path, body) => {
       const reply = await post(path, body)
       assert.equal(reply.status, 200, reply.text)

@@ -14,10 +14,18 @@ export function describeServedApi(baseUrl: string, version: string): Reference {
   return describeApi({ files: contractFiles, comments: readComments(), baseUrl, errorDomain, version })
 }
 
+export interface DescriptionOptions {
+  /** The response is from a server of an earlier version, which lacks the properties that were added since. */
+  readonly isOlderVersion?: boolean
+}
+
 /** Checks values against schemas of one document, which it compiles as they are asked for. */
 export interface SchemaChecks {
-  /** `pointer`: where the schema is in the document, e.g. `#/components/schemas/Group`. What is wrong, '' when nothing is. */
-  problems(pointer: string, value: unknown): string
+  /**
+   * `pointer`: where the schema is in the document, e.g. `#/components/schemas/Group`. What is wrong, '' when nothing is. With
+   * `isOlderVersion`, properties may be missing.
+   */
+  problems(pointer: string, value: unknown, options?: DescriptionOptions): string
 }
 
 export function schemaChecks(document: OpenApi): SchemaChecks {
@@ -26,13 +34,15 @@ export function schemaChecks(document: OpenApi): SchemaChecks {
   ajv.addSchema(document, 'openapi.json')
   const compiled = new Map<string, ValidateFunction>()
   return {
-    problems(pointer, value) {
+    problems(pointer, value, { isOlderVersion = false } = {}) {
       let check = compiled.get(pointer)
       if (check === undefined) {
         check = ajv.compile({ $ref: `openapi.json${pointer}` })
         compiled.set(pointer, check)
       }
-      return check(value) ? '' : ajv.errorsText(check.errors, { dataVar: 'body', separator: '\n' })
+      if (check(value)) return ''
+      const errors = check.errors?.filter(({ keyword }) => !(isOlderVersion && keyword === 'required')) ?? []
+      return errors.length === 0 ? '' : ajv.errorsText(errors, { dataVar: 'body', separator: '\n' })
     },
   }
 }
@@ -83,12 +93,12 @@ const anywhere: Readonly<Record<number, string>> = {
 }
 
 /** Fails unless the description has this answer: its status, its headers, its type of content and its body. */
-export function assertDescribed(answered: ObservedResponse): void {
+export function assertDescribed(answered: ObservedResponse, options: DescriptionOptions = {}): void {
   const { method, url, status } = answered
   const { document } = loadDescription()
   // A preflight of CORS is no call.
   if (method === 'OPTIONS') return
-  const problems = problemsOf(answered, document)
+  const problems = problemsOf(answered, document, options)
   assert.equal(
     problems,
     '',
@@ -96,14 +106,14 @@ export function assertDescribed(answered: ObservedResponse): void {
   )
 }
 
-function problemsOf(answered: ObservedResponse, document: OpenApi): string {
+function problemsOf(answered: ObservedResponse, document: OpenApi, options: DescriptionOptions): string {
   const place = findOperation(answered)
   const { status } = answered
   if (place === undefined) {
     const name = anywhere[status]
     return name === undefined
       ? 'no operation is there'
-      : responseProblems(answered, ['components', 'responses', name])
+      : responseProblems(answered, ['components', 'responses', name], options)
   }
   const [path, method] = place
   const answer = document.paths[path]?.[method]?.responses[status]
@@ -111,6 +121,7 @@ function problemsOf(answered: ObservedResponse, document: OpenApi): string {
   return responseProblems(
     answered,
     '$ref' in answer ? answer.$ref.slice(2).split('/') : ['paths', path, method, 'responses', status],
+    options,
   )
 }
 
@@ -132,13 +143,17 @@ interface ResponseDescription {
   readonly content?: Readonly<Record<string, object>>
 }
 
-function responseProblems(answered: ObservedResponse, at: readonly (string | number)[]): string {
+function responseProblems(
+  answered: ObservedResponse,
+  at: readonly (string | number)[],
+  options: DescriptionOptions,
+): string {
   const { document } = loadDescription()
   const { headers, content } = at.reduce<unknown>(
     (node, name) => (node as Record<string, unknown>)[String(name)],
     document,
   ) as ResponseDescription
-  return [headerProblems(answered, headers ?? {}), contentProblems(answered, content, at)]
+  return [headerProblems(answered, headers ?? {}), contentProblems(answered, content, at, options)]
     .filter((text) => text !== '')
     .join('\n')
 }
@@ -163,10 +178,15 @@ function contentProblems(
   { method, headers, text }: ObservedResponse,
   content: ResponseDescription['content'],
   at: readonly (string | number)[],
+  options: DescriptionOptions,
 ): string {
   if (content === undefined) return text === '' ? '' : 'there should be no body'
   const type = headers.get('content-type')?.replace(/;.*$/, '') ?? ''
   if (content[type] === undefined) return `the content type is ${type}`
   if (method === 'HEAD' || type !== 'application/json') return ''
-  return loadDescription().checks.problems(pointerTo(...at, 'content', type, 'schema'), JSON.parse(text))
+  return loadDescription().checks.problems(
+    pointerTo(...at, 'content', type, 'schema'),
+    JSON.parse(text),
+    options,
+  )
 }

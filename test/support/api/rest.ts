@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { selectedCluster } from '../database/databases.ts'
-import { assertDescribed } from './openapi.ts'
+import { assertDescribed, type DescriptionOptions } from './openapi.ts'
 
 /** A REST call in a test: what came back, body and all. */
 export interface RestReply {
@@ -12,7 +12,7 @@ export interface RestReply {
   readonly text: string
 }
 
-export interface RestRequest {
+export interface RestRequest extends DescriptionOptions {
   readonly token?: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -53,7 +53,7 @@ function isBusy({ status, body }: RestReply): boolean {
 }
 
 async function callOnce(method: string, url: string, request: RestRequest): Promise<RestReply> {
-  const { token, body, headers } = request
+  const { token, body, headers, ...description } = request
   const response = await fetch(url, {
     method,
     headers: {
@@ -65,7 +65,7 @@ async function callOnce(method: string, url: string, request: RestRequest): Prom
     redirect: 'manual',
   })
   const text = await response.text()
-  assertDescribed({ method, url, status: response.status, headers: response.headers, text })
+  assertDescribed({ method, url, status: response.status, headers: response.headers, text }, description)
   return {
     status: response.status,
     headers: response.headers,

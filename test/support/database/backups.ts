@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { databaseFile } from '@berth/server/installation/installation.ts'
+import { readTables } from '@berth/server/storage/schema/catalog.ts'
+import { migrateTo } from '@berth/server/storage/schema/migrate.ts'
+import Database from 'better-sqlite3'
 import pg from 'pg'
 import { digest, type OciClient, ociClient, pushImage, testImage } from '../registry/registry.ts'
 import { newTraffic, runClients } from '../registry/registry-traffic.ts'
@@ -225,6 +230,34 @@ export function copyInstallation(t: Cleanup, directory: string): string {
     writeFileSync(join(copy, file), readFileSync(join(directory, file)))
   }
   return copy
+}
+
+/**
+ * Moves the rows of an installation to a database that has the migrations up to this one only, as an earlier version leaves it. Drops the
+ * tables and columns of later migrations.
+ */
+export async function returnToSchema(
+  { BERTH_DATA_DIR: dataDir }: { readonly BERTH_DATA_DIR: string },
+  last: string,
+): Promise<void> {
+  const file = databaseFile(dataDir)
+  const current = `${file}.current`
+  renameSync(file, current)
+  const db = await openDatabase({ BERTH_DATA_DIR: dataDir })
+  await migrateTo(db, last)
+  const tables = await readTables(db)
+  await db.close()
+  const database = new Database(file)
+  database.exec(`attach '${current}' as current`)
+  for (const { name, columns } of tables) {
+    const names = columns.map((column) => `"${column.name}"`).join()
+    // Migrations may have written some.
+    database.exec(
+      `delete from "${name}"; insert into "${name}" (${names}) select ${names} from current."${name}"`,
+    )
+  }
+  database.close()
+  rmSync(current)
 }
 
 /** Where a repository has a blob. */

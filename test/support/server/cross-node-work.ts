@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { type Api, apiOf, claimMatch, managedRole, newName } from '../api/api-fixture.ts'
+import type { DescriptionOptions } from '../api/openapi.ts'
 import { digest, type OciClient, ociClient, type TestImage, testImage, types } from '../registry/registry.ts'
 
 /** Work that two nodes of one installation share: what one starts the other continues, and reads, and deletes. */
@@ -17,8 +18,8 @@ export interface NodeClient {
 }
 
 /** @param url address of the node itself */
-export function nodeClient(url: string, tokens: NodeTokens): NodeClient {
-  return { api: apiOf({ url }, tokens.api), oci: ociClient({ url }, `Bearer ${tokens.registry}`) }
+export function nodeClient(url: string, tokens: NodeTokens, options: DescriptionOptions = {}): NodeClient {
+  return { api: apiOf({ url }, tokens.api, options), oci: ociClient({ url }, `Bearer ${tokens.registry}`) }
 }
 
 export interface CrossNodeWork {

@@ -13,6 +13,15 @@ export interface Panel {
   readonly targets?: readonly { readonly expr: string }[]
 }
 
+/** Titles of the panels that stay empty in a short run: of errors, garbage collection, and jobs that fail. */
+export const panelsOfRareEvents: ReadonlySet<string> = new Set([
+  'Errors by code',
+  'Rejected by rate limits',
+  'Values that could not be read',
+  'Failed runs',
+  'Deleted by garbage collection',
+])
+
 interface Dashboard {
   readonly panels: readonly Panel[]
 }

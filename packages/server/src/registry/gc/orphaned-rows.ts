@@ -1,10 +1,12 @@
 import { rootOf } from '../../api/uid.ts'
 import { deleteUnboundOrganization, findUnboundOrganizations } from '../../iam/identities/organizations.ts'
-import { inTransaction } from '../../storage/db.ts'
+import { inTransaction, type Tx } from '../../storage/db.ts'
 import { findOrphanedRows, type OrphanedRows } from '../../storage/schema/table-ownership.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
+import { deleteContents } from '../manifests/contents-rows.ts'
 import { deleteRepoImages } from '../manifests/manifest-rows.ts'
+import { forEachBatch } from '../quota/usage.ts'
 import { type GcRun, pauseBetweenBatches } from './run.ts'
 
 /**
@@ -46,11 +48,26 @@ function deleteOrphanedRows(
   const { db } = store
   return inTransaction(db, async (tx) => {
     const areImages = isImageTable(table)
-    if (areImages) await deleteRepoImages(store, tx, owner)
+    if (areImages) {
+      await deleteRepoImages(store, tx, owner)
+      await deleteOrphanedContents(store, tx, owner)
+    }
     const sql = sqlText(db.engine)
     // Deleted images may have left references.
     const text = `delete from ${areImages ? 'manifest_references' : table}
       where ${areImages ? 'repo' : by} = ${sql.bind(owner)} and root = ${sql.bind(rootOf(owner))}`
     await runInTransaction(tx, text, sql)
+  })
+}
+
+/** Deletes the contents of a repo whose manifests were deleted without them, with the rows that belong to the contents. */
+async function deleteOrphanedContents(
+  store: Pick<Store, 'db' | 'clock'>,
+  tx: Tx,
+  repo: string,
+): Promise<void> {
+  await forEachBatch(store.db, tx, 'manifest_contents', repo, async (digests) => {
+    await deleteContents(store, tx, repo, digests)
+    return []
   })
 }

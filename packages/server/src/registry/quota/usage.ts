@@ -231,10 +231,10 @@ async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonl
 }
 
 /** Processes and deletes all rows of a repo in batches. */
-async function forEachBatch<T>(
+export async function forEachBatch<T>(
   db: Db,
   tx: Tx,
-  table: CountedTable,
+  table: CountedTable | 'manifest_contents',
   repo: string,
   work: (digests: readonly string[]) => Promise<T[]>,
 ): Promise<T[]> {

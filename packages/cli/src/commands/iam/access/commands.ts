@@ -20,7 +20,6 @@ import { formatPerson } from '../../../invocation/resource-names.ts'
 import { isUid } from '../../../invocation/resource-uids.ts'
 import type { View } from '../../../output/output.ts'
 import { plural } from '../../../output/plural.ts'
-import { parseCapabilities } from '../capability-names.ts'
 
 /** Reports who can do what, and why. */
 
@@ -130,11 +129,17 @@ const formatCount = (n: number, noun: string) => (n === 0 ? '' : plural(n, noun)
 
 const PAGE_SIZE = 200
 
+/** Throws a UsageError for an unknown capability. Their names are not loaded to print a help. */
+async function requireCapability(option: string, name: string): Promise<void> {
+  const { parseCapabilities } = await import('../capability-names.ts')
+  parseCapabilities(option, [name])
+}
+
 async function explain(invocation: Invocation): Promise<void> {
   const place = await resolvePlaceUid(invocation)
   const [capability, method] = [invocation.option('capability'), invocation.option('method')]
   if ((capability === '') === (method === '')) throw new UsageError('specify --capability or --method')
-  if (capability !== '') parseCapabilities('--capability', [capability])
+  if (capability !== '') await requireCapability('--capability', capability)
   const word = requireOption(invocation, 'identity', '--identity')
   const identity = await resolveCandidateUid(invocation, place, word)
   const client = await invocation.client()
@@ -239,7 +244,7 @@ const commands: readonly CommandDeclaration[] = [
     view: () => memberView,
     async items(invocation) {
       const capability = invocation.argument(0)
-      parseCapabilities('CAPABILITY', [capability])
+      await requireCapability('CAPABILITY', capability)
       const uid = await resolvePlaceUid(invocation, 1)
       const client = await invocation.client()
       return readPages(invocation, (pageToken) =>

@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import { CreateIdentityRequestSchema } from '../gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { BatchCreateRoleBindingsRequestSchema } from '../gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { CreateRepoRequestSchema } from '../gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { findNul } from './nul.ts'
+import { findNul } from './find-nul.ts'
 
 const claims = (claims: Record<string, string>) =>
   create(CreateIdentityRequestSchema, {
