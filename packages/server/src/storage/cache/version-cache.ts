@@ -32,7 +32,7 @@ export function createVersionCache<V>({
     readonly version: number
     readonly value: V
   }
-  const isRepeated = onlyRepeated && createRepetitionFilter(maxSize)
+  const repetitions = onlyRepeated && createRepetitionFilter(maxSize)
   const caches = new WeakMap<Db, LRUCache<string, Entry>>()
   const cacheOf = (db: Db) => {
     let cache = caches.get(db)
@@ -46,42 +46,45 @@ export function createVersionCache<V>({
     // Read before the query: a concurrent write then invalidates the result.
     const version = db.version('any')
     if (version === undefined) return read()
+    const hash = repetitions === undefined ? 0 : hashOf(key, version)
+    if (repetitions?.has(hash) === false)
+      return whenReady(read(), (value) => {
+        repetitions.add(hash, onlyRepeated?.roughSizeOf(value) ?? 0)
+        return value
+      })
     const cache = cacheOf(db)
     const known = cache.get(key)
     if (known?.version === version) return known.value
-    const add = (value: V) => {
-      if (isRepeated?.(key, version, onlyRepeated?.roughSizeOf(value) ?? 0) === false) return value
+    return whenReady(read(), (value) => {
       // A write during the read has made it invalid.
       if (db.version('any') !== version) return value
       cache.set(key, { version, value }, { size: sizeOf(value, key) })
       onStore?.(value)
       return value
-    }
-    return whenReady(read(), add)
+    })
   }
 }
 
 const SLOTS = 2 ** 16
 
 /**
- * Returns a function that reports whether a key was read before under the same version. It forgets all keys when the sizes of their values add up
- * to `sizeMax`, because a cache of that size would not have kept the first ones either. It stores hashes, so it may forget a key, or take it for
- * another one. The keys are not stored: the garbage collector would have to copy them, which costs more than most reads.
+ * Remembers what was read, as hashes of keys and versions. It forgets all of them when the sizes of the values add up to `sizeMax`, because a cache
+ * of that size would not have kept the first ones either. Hashes collide, so it may forget a key, or take it for another one. The keys are not
+ * stored: the garbage collector would have to copy them, which costs more than most reads.
  */
-function createRepetitionFilter(sizeMax: number): (key: string, version: number, size: number) => boolean {
+function createRepetitionFilter(sizeMax: number) {
   const hashes = new Int32Array(SLOTS)
   let sum = 0
-  return (key, version, size) => {
-    const hash = hashOf(key, version)
-    const slot = hash & (SLOTS - 1)
-    if (hashes[slot] === hash) return true
-    sum += size
-    if (sum > sizeMax) {
-      hashes.fill(0)
-      sum = size
-    }
-    hashes[slot] = hash
-    return false
+  return {
+    has: (hash: number) => hashes[hash & (SLOTS - 1)] === hash,
+    add(hash: number, size: number): void {
+      sum += size
+      if (sum > sizeMax) {
+        hashes.fill(0)
+        sum = size
+      }
+      hashes[hash & (SLOTS - 1)] = hash
+    },
   }
 }
 
