@@ -1,16 +1,20 @@
 import type { Bench, Result } from '../bench.ts'
 import { CALLER, ORGANIZATION, parentsOf, someGroups } from '../dataset.ts'
+import { goals } from '../goals.ts'
 import { cycle, httpClient, httpLoad, request } from '../http-load.ts'
-import { shareOfCpu } from './share.ts'
+import { inTurn, type Measured, type Side } from '../rounds.ts'
 
 /** REST Get and List against a bare HTTP server that answers the same bytes. */
 
 export const CONNECTIONS = 64
 const DIFFERENT = 1000
+const SPACES_MAX = 20
 
 export function getPaths(bench: Bench): string[] {
-  return someGroups(bench.sizes.usual, DIFFERENT).map((uid) => `/iam/v2beta1/groups/${uid}`)
+  return someGroups(bench.sizes.usual, DIFFERENT).map(getPath)
 }
+
+const getPath = (uid: string) => `/iam/v2beta1/groups/${uid}`
 
 /** Pages of 50 at the beginning of every parent, with totals. */
 export function listPaths(bench: Bench): string[] {
@@ -19,33 +23,64 @@ export function listPaths(bench: Bench): string[] {
   )
 }
 
-export async function measureGet(bench: Bench): Promise<Result[]> {
-  return [await restRead(bench, 'get', 'REST Get of a group', getPaths(bench))]
+/** More groups than a server caches. */
+function onceReadGetPaths(bench: Bench): string[] {
+  const { usual } = bench.sizes
+  return someGroups(usual, usual.groups).map(getPath)
 }
 
-export async function measureList(bench: Bench): Promise<Result[]> {
-  return [await restRead(bench, 'list', 'REST List, 50 groups with totalCount', listPaths(bench))]
+/** The same pages as requests that differ for a cache: by spaces, which order nothing. */
+function onceReadListPaths(bench: Bench): string[] {
+  return Array.from({ length: SPACES_MAX }, (_, spaces) =>
+    listPaths(bench).map((path) => `${path}&order_by=uid${'+'.repeat(spaces)}`),
+  ).flat()
 }
 
-async function restRead(
+export function measureGet(bench: Bench): Promise<Result[]> {
+  return restReads(bench, 'get', 'REST Get of a group', getPaths(bench), onceReadGetPaths(bench))
+}
+
+export function measureList(bench: Bench): Promise<Result[]> {
+  const title = 'REST List, 50 groups with totalCount'
+  return restReads(bench, 'list', title, listPaths(bench), onceReadListPaths(bench))
+}
+
+/** `repeated`: paths that are few enough to be cached. `onceRead`: those that are not, for orientation. */
+async function restReads(
   bench: Bench,
   work: 'get' | 'list',
   title: string,
-  paths: readonly string[],
-): Promise<Result> {
+  repeated: readonly string[],
+  onceRead: readonly string[],
+): Promise<Result[]> {
   const berth = await bench.startBerth(await bench.dataSet(bench.sizes.usual))
   const { port, token } = berth.ready
-  const requests = paths.map((path) => request('GET', path, { token }))
-  const body = await bodyOf(port, requests[0] as Buffer)
+  const body = await bodyOf(port, request('GET', repeated[0] ?? '', { token }))
   const bare = await bench.start<{ port: number }>('http', { body })
   bench.say(`  ${Buffer.byteLength(body)} bytes an answer`)
-  const side = (name: string, child: typeof berth | typeof bare) => ({
-    name,
-    child,
-    load: (seconds: number) =>
-      httpLoad({ port: child.ready.port, next: cycle(requests) }, CONNECTIONS, seconds),
+  const side = (name: string, child: typeof berth | typeof bare, paths: readonly string[]): Side => {
+    const next = cycle(paths.map((path) => request('GET', path, { token })))
+    return {
+      name,
+      child,
+      load: (seconds) => httpLoad({ port: child.ready.port, next }, CONNECTIONS, seconds),
+    }
+  }
+  const [cached, uncached, base] = (await inTurn(bench, [
+    side('Berth, repeated', berth, repeated),
+    side('Berth, not repeated', berth, onceRead),
+    side('bare HTTP', bare, repeated),
+  ])) as [Measured, Measured, Measured]
+  const result = (title: string, ours: Measured, goal?: Result['goal']): Result => ({
+    work,
+    title,
+    value: base.cpuUs / ours.cpuUs,
+    unit: 'share',
+    goal,
+    ours,
+    theirs: base,
   })
-  return shareOfCpu(bench, { work, title }, side('Berth', berth), side('bare HTTP', bare))
+  return [result(title, cached, goals[work]), result(`${title}, not repeated`, uncached)]
 }
 
 /** The body of a successful answer. */
