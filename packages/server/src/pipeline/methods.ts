@@ -4,6 +4,7 @@ import { create, type DescMethod, type DescService, type Message } from '@bufbui
 import { aborted, unimplemented } from '../api/errors.ts'
 import { fullMethodName } from '../api/method-name.ts'
 import { limits } from '../config/limits.ts'
+import { whenReady } from '../runtime/when-ready.ts'
 import type { Authorization } from './authorization.ts'
 import { type AccessRule, accessRuleOf, authorize, authorizeHeaders, requestedScope } from './authorize.ts'
 import type {
@@ -152,10 +153,7 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
 
   const authorizeHeaders: AuthorizeHeaders = (method, incoming, pathScope) => {
     const operation = operationOf(method)
-    const call = pipeline.start(operation, incoming, pathScope)
-    return call instanceof Promise
-      ? call.then((started) => admit(operation, started))
-      : admit(operation, call)
+    return whenReady(pipeline.start(operation, incoming, pathScope), (call) => admit(operation, call))
   }
   return {
     authorizeHeaders,

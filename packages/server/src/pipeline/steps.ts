@@ -1,4 +1,5 @@
 import { unauthenticated } from '../api/errors.ts'
+import { whenReady } from '../runtime/when-ready.ts'
 import type { Grants, ReadGrants } from './authorization.ts'
 import type { Caller, IncomingCall } from './call.ts'
 import type { LimitClass } from './limits/limit-table.ts'
@@ -41,12 +42,8 @@ export function createSteps({ limits, readGrants, deny }: StepOptions): Steps {
     incoming.isAddressCounted = true
     return limits.countByAddress(limitClass, incoming)
   }
-  const requireGrants: Steps['requireGrants'] = (caller) => {
-    const grants = readGrants(caller)
-    return grants instanceof Promise
-      ? grants.then((late) => requireExisting(late, caller))
-      : requireExisting(grants, caller)
-  }
+  const requireGrants: Steps['requireGrants'] = (caller) =>
+    whenReady(readGrants(caller), (grants) => requireExisting(grants, caller))
   /** Stores the proof that `authorize` returns, or records its denial. */
   const authorizeWith = (call: StartedCall, authorize: () => AuthorizeResult): Promise<void> | undefined => {
     const authorized = (proof: Proof | undefined) => {

@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { whenReady } from '../../runtime/when-ready.ts'
 
 const PREFLIGHT_SECONDS = 600
 /** Headers of a response that a page may read. */
@@ -16,10 +17,7 @@ export function withCors(handler: HttpHandler, origins: readonly string[]): Http
     const { origin } = request.headers
     const allowed = origin !== undefined && listed.has(origin) ? origin : undefined
     if (allowed !== undefined && isPreflight(request)) return preflightReply(allowed)
-    const reply = handler(request)
-    return reply instanceof Promise
-      ? reply.then((late) => withCorsHeaders(late, allowed))
-      : withCorsHeaders(reply, allowed)
+    return whenReady(handler(request), (reply) => withCorsHeaders(reply, allowed))
   }
 }
 

@@ -11,6 +11,7 @@ import { suggestRoles } from '../../iam/managed-roles.ts'
 import type { Authenticate } from '../../pipeline/authenticate.ts'
 import { type Authorization, authorizeScope, type Grants, isNarrowed } from '../../pipeline/authorization.ts'
 import type { Caller } from '../../pipeline/call.ts'
+import { whenReady } from '../../runtime/when-ready.ts'
 import { ociError } from './errors.ts'
 import { type RepoReference, scopeOf } from './repo-names.ts'
 
@@ -64,8 +65,7 @@ export function authenticateBearer(
   authorization: string | undefined,
 ): Caller | Promise<Caller> {
   if (authorization === undefined) return anonymousCaller
-  const caller = authenticate(authorization)
-  return caller instanceof Promise ? caller.then(restrictAnonymous) : restrictAnonymous(caller)
+  return whenReady(authenticate(authorization), restrictAnonymous)
 }
 
 /** Returns the anonymous caller for a token of the anonymous identity, with the scopes of the token. */

@@ -9,6 +9,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts'
 import { runToCompletion } from '../../pipeline/request/request-context.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import { RestCall } from '../../port/rest-call.ts'
+import { whenReady } from '../../runtime/when-ready.ts'
 import {
   type Action,
   authorizeRepo,
@@ -220,8 +221,7 @@ function routeRepo(options: OciOptions, call: OciCall, parsed: RepoRoute, query:
         call.isAuthenticated = true
         const authorized = (repository: RepoReference) =>
           authorizeRepo({ caller, grants }, repository, capabilities, action)
-        const repository = resolveRepo(registry.store.db, name)
-        return repository instanceof Promise ? repository.then(authorized) : authorized(repository)
+        return whenReady(resolveRepo(registry.store.db, name), authorized)
       },
     },
   })

@@ -2,6 +2,7 @@ import { rootOf, type Uid } from '../../../api/uid.ts'
 import { limits } from '../../../config/limits.ts'
 import type { HttpReply } from '../../../port/http.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
+import { whenReady } from '../../../runtime/when-ready.ts'
 import { createVersionCache } from '../../../storage/cache/version-cache.ts'
 import { mutateBy } from '../../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../../storage/db.ts'
@@ -74,7 +75,7 @@ function readManifest(
 }
 
 function first<T>(rows: readonly T[] | Promise<readonly T[]>): T | undefined | Promise<T | undefined> {
-  return rows instanceof Promise ? rows.then(([row]) => row) : rows[0]
+  return whenReady(rows, ([row]) => row)
 }
 
 /** A manifest reference in a path. */
