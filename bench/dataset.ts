@@ -39,6 +39,17 @@ export function someGroups(set: DataSet, count: number): string[] {
   return Array.from({ length: count }, (_, index) => groupUid(set, parents, mix(index + 1) % set.groups))
 }
 
+/** A prime that no number of groups is a multiple of. */
+const STRIDE = 61_813
+
+/** Each group once; neighbours are far apart. */
+export function everyGroup(set: DataSet): string[] {
+  const parents = parentsOf(set)
+  return Array.from({ length: set.groups }, (_, index) =>
+    groupUid(set, parents, (index * STRIDE) % set.groups),
+  )
+}
+
 /** 16 hex digits in no order; different for different indexes. */
 function segment(index: number): string {
   const half = (value: number) => value.toString(16).padStart(8, '0')

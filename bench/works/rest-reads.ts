@@ -1,8 +1,9 @@
 import type { Bench, Result } from '../bench.ts'
-import { CALLER, ORGANIZATION, parentsOf, someGroups } from '../dataset.ts'
+import { CALLER, everyGroup, ORGANIZATION, parentsOf, someGroups } from '../dataset.ts'
 import { goals } from '../goals.ts'
 import { cycle, httpClient, httpLoad, request } from '../http-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
+import { shareOf } from './share.ts'
 
 /** REST Get and List against a bare HTTP server that answers the same bytes. */
 
@@ -25,8 +26,7 @@ export function listPaths(bench: Bench): string[] {
 
 /** More groups than a server caches. */
 function onceReadGetPaths(bench: Bench): string[] {
-  const { usual } = bench.sizes
-  return someGroups(usual, usual.groups).map(getPath)
+  return everyGroup(bench.sizes.usual).map(getPath)
 }
 
 /** The same pages as requests that differ for a cache: by spaces, which order nothing. */
@@ -71,16 +71,10 @@ async function restReads(
     side('Berth, not repeated', berth, onceRead),
     side('bare HTTP', bare, repeated),
   ])) as [Measured, Measured, Measured]
-  const result = (title: string, ours: Measured, goal?: Result['goal']): Result => ({
-    work,
-    title,
-    value: base.cpuUs / ours.cpuUs,
-    unit: 'share',
-    goal,
-    ours,
-    theirs: base,
-  })
-  return [result(title, cached, goals[work]), result(`${title}, not repeated`, uncached)]
+  return [
+    shareOf({ work, title, goal: goals[work] }, cached, base),
+    shareOf({ work, title: `${title}, not repeated` }, uncached, base),
+  ]
 }
 
 /** The body of a successful answer. */

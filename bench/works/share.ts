@@ -11,13 +11,14 @@ export async function shareOfCpu(
   theirs: Side,
 ): Promise<Result> {
   const [mine, base] = (await inTurn(bench, [ours, theirs])) as [Measured, Measured]
-  return {
-    work,
-    title,
-    value: base.cpuUs / mine.cpuUs,
-    unit: 'share',
-    goal: goals[work],
-    ours: mine,
-    theirs: base,
-  }
+  return shareOf({ work, title, goal: goals[work] }, mine, base)
+}
+
+/** The share of a baseline that was measured. */
+export function shareOf(
+  what: Pick<Result, 'work' | 'title' | 'goal'>,
+  ours: Measured,
+  theirs: Measured,
+): Result {
+  return { ...what, value: theirs.cpuUs / ours.cpuUs, unit: 'share', ours, theirs }
 }
