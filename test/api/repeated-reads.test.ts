@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type Group, GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { DAY_MS, limits } from '@berth/server/config/limits.ts'
 import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { create, toBinary } from '@bufbuild/protobuf'
 import Database from 'better-sqlite3'
@@ -17,13 +17,9 @@ import {
   onEveryDatabase,
 } from '../support/api/api-fixture.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
+import { ecKey, publicPem } from '../support/signatures/certificates.ts'
 
 const digestOf = (digit: string) => `sha256:${digit.repeat(64)}`
-
-function publicKeyPem(): string {
-  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return publicKey.export({ type: 'spki', format: 'pem' }).toString()
-}
 
 /** Reads that are repeated, which SQLite serves from a cache (docs/adr/0106), show every change. */
 
@@ -69,7 +65,7 @@ onEveryDatabase('repeated reads', (cast) => {
       name: newName('login'),
     })
     const group = await api.create(`iam/groups/${uid}`, { name: newName('group') })
-    const key = publicKeyPem()
+    const key = publicPem(ecKey())
     const named = { name: newName('one') }
     const described = ['description', 'changed'] as const
     const roleChanged = ['roleUid', other.uid] as const
@@ -263,7 +259,7 @@ onEveryDatabase('repeated reads', (cast) => {
     const query = { 'uidp.descendants_of': uid, page_size: '2', order_by: 'name' }
     const list = (more = {}) => owner.api.get('iam/groups', { ...query, ...more })
     await repeat(list)
-    cast().berth.advance(4 * 24 * 3_600_000)
+    cast().berth.advance(4 * DAY_MS)
     const api = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid))
     const { body } = await api.get('iam/groups', query)
     const next = await api.get('iam/groups', { ...query, page_token: body.nextPageToken })
@@ -277,30 +273,30 @@ onEveryDatabase('repeated reads', (cast) => {
 onEveryDatabase(
   'repeated reads of a SQLite file',
   (cast) => {
-    const openFile = () => {
+    const openFile = (t: TestContext) => {
       const { source } = cast().berth.berth.installation.store.db
       assert.ok(source?.engine === 'sqlite')
-      return new Database(source.file)
+      const database = new Database(source.file)
+      t.after(() => database.close())
+      return database
     }
 
-    test('what another process has committed is shown by the next read', async () => {
+    test('what another process has committed is shown by the next read', async (t) => {
       const { owner, uid } = await cast().organization()
-      using other = disposable(openFile())
+      const other = openFile(t)
       for (let round = 0; round < 20; round++) {
         const read = async () => (await owner.api.get(`iam/groups/${uid}`)).body.description
         const before = await read()
         for (let n = 0; n < 3; n++) assert.equal(await read(), before)
-        other.database.prepare('update groups set description = ? where uid = ?').run(`round ${round}`, uid)
+        other.prepare('update groups set description = ? where uid = ?').run(`round ${round}`, uid)
         assert.equal(await read(), `round ${round}`)
       }
     })
 
-    test('a repeated read runs no statement', async () => {
-      const { owner, uid } = await cast().organization()
-      const read = async () => {
-        await owner.api.get(`iam/groups/${uid}`)
-        await owner.api.get('iam/groups', { 'uidp.descendants_of': uid })
-      }
+    const READS = 50
+
+    /** Repeats reads until they are cached, and returns how many statements the server has run for `READS` more, with those of its jobs. */
+    async function statementsOf(read: () => Promise<unknown>): Promise<number> {
       const statements = async () => {
         const text = await (await fetch(`${cast().berth.url}/metrics`)).text()
         const counts = text.matchAll(/^berth_database_statements_total\{.*\} (\d+)$/gm)
@@ -309,18 +305,36 @@ onEveryDatabase(
       for (let n = 0; n < 3; n++) await read()
       const before = await statements()
       assert.ok(before > 0)
-      for (let n = 0; n < 50; n++) await read()
-      // Jobs of the server run some.
-      assert.ok((await statements()) - before < 50)
+      for (let n = 0; n < READS; n++) await read()
+      return (await statements()) - before
+    }
+
+    test('a repeated read runs no statement', async () => {
+      const { owner, uid } = await cast().organization()
+      const read = async () => {
+        await owner.api.get(`iam/groups/${uid}`)
+        await owner.api.get('iam/groups', { 'uidp.descendants_of': uid })
+      }
+      assert.ok((await statementsOf(read)) < READS)
     })
 
-    test('after any writes in any order, reads return what the file has', async () => {
+    test('a list whose filters are longer than cachedListKeyCharsMax is read each time', async () => {
+      const { owner, uid } = await cast().organization()
+      const count = Math.ceil(limits.cachedListKeyCharsMax / uid.length)
+      const ids = Array.from({ length: count }, (_, at) => `${uid}/${String(at).padStart(16, '0')}`)
+      assert.ok((await statementsOf(() => owner.api.get('iam/groups', { 'uidp.ids': ids }))) >= READS)
+      assert.ok(
+        (await statementsOf(() => owner.api.get('iam/groups', { 'uidp.ids': ids.slice(0, 2) }))) < READS,
+      )
+    })
+
+    test('after any writes in any order, reads return what the file has', async (t) => {
       const organization = await cast().organization()
       const { owner, uid: root } = organization
       const viewer = await organization.member('viewer')
-      using other = disposable(openFile())
+      const other = openFile(t)
       const stored = () =>
-        other.database
+        other
           .prepare('select uid, description from groups where uid > ? and uid < ? order by uid')
           .all(`${root}/`, `${root}0`) as { uid: string; description: string }[]
       const binding = { identityUid: viewer.uid, roleUid: managedRole('viewer') }
@@ -340,9 +354,7 @@ onEveryDatabase(
         update: (at: number) => owner.api.patch(`iam/groups/${pick(at)}`, { description: `${++changes}` }),
         delete: (at: number) => owner.api.delete(`iam/groups/${pick(at)}`),
         'update by another process': (at: number) =>
-          other.database
-            .prepare('update groups set description = ? where uid = ?')
-            .run(`${++changes}`, pick(at)),
+          other.prepare('update groups set description = ? where uid = ?').run(`${++changes}`, pick(at)),
         // Both are written in one transaction if they come together.
         'two together': (at: number) => Promise.all([writes.update(at), writes.create()]),
         'one during reads': (at: number) => Promise.all([writes.update(at), readAll(), readAll(), readAll()]),
@@ -380,7 +392,3 @@ onEveryDatabase(
   },
   { only: 'sqlite' },
 )
-
-function disposable(database: Database.Database) {
-  return { database, [Symbol.dispose]: () => database.close() }
-}

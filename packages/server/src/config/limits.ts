@@ -95,6 +95,8 @@ export const limits = {
   cachedQueriesCharsMax: 8 * MIB,
   /** Bytes of the resources and lists that a process caches on SQLite, as objects and encoded, by an estimate that is too high for Latin text. */
   cachedMessagesBytesMax: 16 * MIB,
+  /** Characters of the caller, scopes and filters of a list that is cached; longer ones would displace what is read more often. */
+  cachedListKeyCharsMax: 4 * KIB,
   /** Bytes of the manifests that are cached for pulls. */
   cachedManifestBytesMax: 4 * MIB,
   /** Values of `uidp.ids` in one request. */

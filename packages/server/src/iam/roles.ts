@@ -80,7 +80,7 @@ export function rolesService(store: Store) {
   return implement(RolesService, {
     ...resourceMethods(store, RolesService, customRoles),
 
-    // Unscoped in the schema, because every caller can read managed roles: the check for custom roles is here. Not cached.
+    // Unscoped in the schema, because every caller can read managed roles: the check for custom roles is here. Only lists are cached.
     async getRole({ uid }, call) {
       const parsed = parseUid(uid)
       if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'is required' : 'must be a uid')

@@ -81,7 +81,7 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
     )
   if (code === 'ENOENT' && syscall === 'connect')
     return unreachable(`the database has no socket in ${servers}`)
-  // Node does not say what it was that is a directory.
+  // The error for a directory has no path.
   const isUnreadable = (file: string) => (code === 'EISDIR' ? isDirectory(file) : file === path)
   const [parameter] = [...files].find(([, file]) => isUnreadable(file)) ?? []
   if (parameter !== undefined) return wrong(`${parameter} of the address cannot be read: ${message}`)

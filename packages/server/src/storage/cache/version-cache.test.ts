@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../db.ts'
-import { createVersionCache } from './version-cache.ts'
+import { createVersionCache, type VersionCacheLimits } from './version-cache.ts'
 
 /** A database whose version the test sets, and how often something was read. */
 function fixture(version: number | undefined) {
@@ -14,6 +14,16 @@ function fixture(version: number | undefined) {
   }
   return { state, db, read }
 }
+
+/** A cache of values of size 1, and what it has stored. */
+function recordingCache(options: Partial<VersionCacheLimits<string>> = {}) {
+  const stored: string[] = []
+  const onStore = (value: string) => stored.push(value)
+  const cached = createVersionCache<string>({ max: 100, maxSize: 1000, sizeOf: () => 1, onStore, ...options })
+  return { cached, stored }
+}
+
+const onlyRepeated = { roughSizeOf: () => 1 }
 
 const cacheOf = (maxSize: number) =>
   createVersionCache<string>({ max: 100, maxSize, sizeOf: (value, key) => value.length + key.length })
@@ -41,14 +51,8 @@ test('a value that was read during a write is not reused', async () => {
 })
 
 test('a value is not stored if the database was written to while it was read', async () => {
-  const stored: string[] = []
   const { state, db, read } = fixture(1)
-  const cached = createVersionCache<string>({
-    max: 100,
-    maxSize: 1000,
-    sizeOf: () => 1,
-    onStore: (value) => stored.push(value),
-  })
+  const { cached, stored } = recordingCache()
   const slow = Promise.withResolvers<string>()
   const first = cached(db, 'a', () => slow.promise)
   state.version = 2
@@ -90,15 +94,8 @@ test('values together hold at most maxSize, such as cachedManifestBytesMax, and 
 })
 
 test('with `onlyRepeated`, a value is stored when it is read again before the next write', async () => {
-  const stored: string[] = []
   const { state, db, read } = fixture(1)
-  const cached = createVersionCache<string>({
-    max: 100,
-    maxSize: 1000,
-    sizeOf: () => 1,
-    onlyRepeated: { roughSizeOf: () => 1 },
-    onStore: (value) => stored.push(value),
-  })
+  const { cached, stored } = recordingCache({ onlyRepeated })
   const readOften = async (times: number) => {
     for (let n = 0; n < times; n++) await cached(db, 'a', read('value'))
   }
@@ -112,15 +109,8 @@ test('with `onlyRepeated`, a value is stored when it is read again before the ne
 })
 
 test('with `onlyRepeated`, nothing is stored when more is read in turn than the cache holds', async () => {
-  const stored: string[] = []
   const { state, db, read } = fixture(1)
-  const cached = createVersionCache<string>({
-    max: 100,
-    maxSize: 10,
-    sizeOf: () => 1,
-    onlyRepeated: { roughSizeOf: () => 1 },
-    onStore: (value) => stored.push(value),
-  })
+  const { cached, stored } = recordingCache({ onlyRepeated, maxSize: 10 })
   const readInTurn = async (count: number) => {
     for (let round = 0; round < 5; round++)
       for (let n = 0; n < count; n++) await cached(db, `key ${n}`, read(`${n}`))

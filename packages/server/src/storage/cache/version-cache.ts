@@ -32,7 +32,7 @@ export function createVersionCache<V>({
     readonly version: number
     readonly value: V
   }
-  const repetitions = onlyRepeated && createRepetitionFilter(maxSize)
+  const repetitions = onlyRepeated && createRepetitionFilter(maxSize, onlyRepeated.roughSizeOf)
   const caches = new WeakMap<Db, LRUCache<string, Entry>>()
   const cacheOf = (db: Db) => {
     let cache = caches.get(db)
@@ -49,7 +49,7 @@ export function createVersionCache<V>({
     const hash = repetitions === undefined ? 0 : hashOf(key, version)
     if (repetitions?.has(hash) === false)
       return whenReady(read(), (value) => {
-        repetitions.add(hash, onlyRepeated?.roughSizeOf(value) ?? 0)
+        repetitions.add(hash, value)
         return value
       })
     const cache = cacheOf(db)
@@ -72,12 +72,13 @@ const SLOTS = 2 ** 16
  * of that size would not have kept the first ones either. Hashes collide, so it may forget a key, or take it for another one. The keys are not
  * stored: the garbage collector would have to copy them, which costs more than most reads.
  */
-function createRepetitionFilter(sizeMax: number) {
+function createRepetitionFilter<V>(sizeMax: number, sizeOf: (value: V) => number) {
   const hashes = new Int32Array(SLOTS)
   let sum = 0
   return {
     has: (hash: number) => hashes[hash & (SLOTS - 1)] === hash,
-    add(hash: number, size: number): void {
+    add(hash: number, value: V): void {
+      const size = sizeOf(value)
       sum += size
       if (sum > sizeMax) {
         hashes.fill(0)

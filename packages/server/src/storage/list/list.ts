@@ -216,8 +216,8 @@ function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<Liste
 
 /**
  * Identifies a page until the database is written to; undefined for pages that are not cached. The scopes of the caller are part of it, because
- * they may be older than the page: a message can arrive some time after its headers were authorized. The key changes each hour, so that a cached page token
- * is at most an hour old.
+ * they may be older than the database: a message can arrive some time after its headers were authorized. The key changes each hour, so that a
+ * cached page token is at most an hour old.
  */
 export function listKey(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
@@ -233,11 +233,8 @@ export function listKey(
   // The page token comes last: it is the only part that may contain a line break.
   const parts = [pageTokenBinding(call, request, spec), ...scopes, pageSize, skip, hour, pageToken]
   const key = parts.join('\n')
-  return key.length > KEY_CHARS_MAX ? undefined : key
+  return key.length > limits.cachedListKeyCharsMax ? undefined : key
 }
-
-/** Longer keys, those of filters with many values, would displace what is read more often. */
-const KEY_CHARS_MAX = 4096
 
 /** Returns the part of that binding that all methods share. */
 export function callerBinding(call: Call): readonly unknown[] {

@@ -189,8 +189,17 @@ function listHandler<C extends ResourceTable, M extends DescMessage, R, K extend
   service: DescService,
   resource: ResourceDeclaration<C, M, R, K>,
 ): Handler {
-  const { table, schema, columns, toMessages, sortFields, defaultOrder = 'uid', filter, wide } = resource
-  const { isCached } = resource
+  const {
+    table,
+    schema,
+    columns,
+    isCached,
+    toMessages,
+    sortFields,
+    defaultOrder = 'uid',
+    filter,
+    wide,
+  } = resource
   const method = methodOf(service, schema, 'list')
   if (method === undefined) throw new Error(`${service.typeName} does not list ${schema.name}`)
   const $typeName = method.output.typeName

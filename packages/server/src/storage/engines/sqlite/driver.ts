@@ -27,6 +27,7 @@ import { planStabilizer } from './stable-plans.ts'
 
 const STATEMENTS_MAX = 500
 const BUSY_TIMEOUT_MS = 5000
+const resolved = Promise.resolve()
 
 export function openSqlite(file: string, options: { readonly?: boolean } = {}): Database.Database {
   const isReadonly = options.readonly ?? false
@@ -131,8 +132,8 @@ export function sqliteDialect(
   // Changes when another connection commits; its own commits do not move it.
   const dataVersion = database.prepare('pragma data_version').pluck()
   /**
-   * Undefined: must be read. Valid until the running code returns or awaits. A client knows of later commits only before it sends its request, and
-   * a request that arrives later reads the version again.
+   * Undefined: must be read. Valid until the running code returns or awaits: a client that knows of a later commit sends its request afterwards,
+   * and that request is handled later.
    */
   let readVersion: unknown
   const forgetVersion = () => {
@@ -196,8 +197,6 @@ export function sqliteDialect(
     },
   }
 }
-
-const resolved = Promise.resolve()
 
 /**
  * Enables transactional DDL, which SQLite has and Kysely's adapter does not use: a migration that is killed leaves no changes, and other
