@@ -171,9 +171,19 @@ interface Connection {
   send(bytes: readonly Buffer[], waiter: Waiter): void
 }
 
+/** What is being read, of any connection: new memory for each read would cost the load generator more than the server spends. */
+const received = Buffer.allocUnsafeSlow(256 * 1024)
+
 function open(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const onread = {
+      buffer: received,
+      callback: (length: number, buffer: Uint8Array) => {
+        onData(Buffer.from(buffer.buffer, buffer.byteOffset, length))
+        return true
+      },
+    }
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread })
     let waiter: Waiter | undefined
     let isHead = false
     /** The beginning of a head, then the pieces of a body. */
@@ -190,18 +200,18 @@ function open(port: number): Promise<Connection> {
       kept = []
       return bytes.subarray(headBytes + HEAD_END.length)
     }
-    socket.on('data', (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       let bytes = chunk
       if (head === undefined) {
         if (kept.length > 0) bytes = Buffer.concat([...kept, chunk])
         const headBytes = bytes.indexOf(HEAD_END)
         if (headBytes < 0) {
-          kept = [bytes]
+          kept = [Buffer.from(bytes)]
           return
         }
         bytes = beginBody(bytes, headBytes)
       }
-      if (waiter?.keeps === true) kept.push(bytes)
+      if (waiter?.keeps === true) kept.push(Buffer.from(bytes))
       const isChunked = missing === Infinity
       if (isChunked) {
         tail = Buffer.concat([tail, bytes.subarray(-LAST_CHUNK.length)]).subarray(-LAST_CHUNK.length)
@@ -220,7 +230,7 @@ function open(port: number): Promise<Connection> {
       head = undefined
       kept = []
       answered(reply)
-    })
+    }
     const fail = (error: Error) => {
       reject(error)
       waiter?.failed(error)

@@ -1,6 +1,6 @@
 /**
  * A pool of read buffers: allocating memory costs more than reading. A few concurrent reads get large buffers, since large chunks are
- * cheap to send; many get small ones, which limits their total.
+ * cheap to send; many get small ones, which limits their total. Larger ones than these no longer fit into the caches of processors.
  */
 export interface ReadBuffers {
   /** Returns a buffer for a read of `bytes` in total. */
@@ -13,7 +13,7 @@ export interface ReadBuffers {
 
 const KIB = 1024
 /** Buffer size, how many concurrent reads get it, and how many buffers are kept. */
-const LARGE = { bytes: 1024 * KIB, atOnceMax: 16 }
+const LARGE = { bytes: 512 * KIB, atOnceMax: 32 }
 const SMALL = { bytes: 64 * KIB, keptMax: 64 }
 
 export function createReadBuffers(): ReadBuffers {
