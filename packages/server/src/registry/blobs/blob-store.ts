@@ -31,7 +31,7 @@ export interface BlobStore {
    * Reads the bytes from `start` to before `end`, opening the blob lazily. A chunk is valid until the next one is requested:
    * consumers that keep it must copy it.
    */
-  read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
+  read(location: string, range: BlobRange): AsyncIterable<Uint8Array>
   /** Returns the path of the file of a blob, for other processes of this server; undefined if blobs are not files. */
   readonly pathOf: ((location: string) => string) | undefined
   /** Deletes a blob, if it exists. */
@@ -96,4 +96,9 @@ export interface Upload {
 export interface ByteRange {
   readonly start: number
   readonly end: number
+}
+
+export interface BlobRange extends ByteRange {
+  /** Whether bytes that another read has just got may be returned again: what examines a blob must read it. */
+  readonly mayBeInMemory?: boolean
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import { limits } from '../../../config/limits.ts'
 import { MissingBytes, type Upload } from '../blob-store.ts'
 import { fileBlobs } from './file-system.ts'
 
@@ -107,25 +110,107 @@ test('a discarded upload leaves nothing, and an empty one can be a blob', async 
   assert.equal((await read(blobs.read('sha256/e3/empty.1', { start: 0, end: 0 }))).length, 0)
 })
 
-test('reads reuse buffers, and never while a reader may still use them', async () => {
+for (const mayBeInMemory of [false, true])
+  test(`reads reuse memory, and never while a reader may still use it (mayBeInMemory: ${mayBeInMemory})`, async () => {
+    const { blobs } = store()
+    const contents = Array.from({ length: 40 }, () => randomBytes(2_500_000))
+    for (const [at, bytes] of contents.entries())
+      await blobs.commit(await blobs.append(begun(), pieces(bytes)), `sha256/00/many.${at}`)
+    const range = { start: 0, end: 2_500_000, mayBeInMemory }
+    const left = []
+    for (const [at, bytes] of contents.entries()) {
+      const reading = blobs.read(`sha256/00/many.${at}`, range)[Symbol.asyncIterator]()
+      const { value } = await reading.next()
+      left.push({ piece: value as Uint8Array, bytes, reading })
+      if (at % 2 === 0) await reading.return?.()
+    }
+    const whole = await Promise.all(contents.map((_, at) => read(blobs.read(`sha256/00/many.${at}`, range))))
+    for (const [at, bytes] of contents.entries()) assert.ok(whole[at]?.equals(bytes))
+    for (const { piece, bytes, reading } of left) {
+      assert.ok(bytes.subarray(0, piece.length).equals(piece))
+      await reading.return?.()
+    }
+  })
+
+test('any readers of the same blobs at the same time get their bytes, also after others stopped early', async () => {
   const { blobs } = store()
-  const contents = Array.from({ length: 40 }, () => randomBytes(2_500_000))
+  const contents = [randomBytes(1_300_000), randomBytes(700_000)]
   for (const [at, bytes] of contents.entries())
-    await blobs.commit(await blobs.append(begun(), pieces(bytes)), `sha256/00/many.${at}`)
-  const range = { start: 0, end: 2_500_000 }
-  const left = []
-  for (const [at, bytes] of contents.entries()) {
-    const reading = blobs.read(`sha256/00/many.${at}`, range)[Symbol.asyncIterator]()
-    const { value } = await reading.next()
-    left.push({ piece: value as Uint8Array, bytes, reading })
-    if (at % 2 === 0) await reading.return?.()
+    await blobs.commit(await blobs.append(begun(), pieces(bytes)), `sha256/00/any.${at}`)
+  const reader = fc.record({
+    blob: fc.nat(1),
+    start: fc.constantFrom(0, 1, 524_288, 600_000),
+    /** How many chunks it reads before it stops. */
+    chunks: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(reader, { minLength: 2, maxLength: 50 }), async (readers) => {
+      await Promise.all(
+        readers.map(async ({ blob, start, chunks }) => {
+          const content = contents[blob] as Buffer
+          let [position, left] = [start, chunks]
+          for await (const chunk of blobs.read(`sha256/00/any.${blob}`, {
+            ...{ start, end: content.length },
+            mayBeInMemory: true,
+          })) {
+            // Others go on meanwhile.
+            await setImmediate()
+            assert.ok(content.subarray(position, position + chunk.length).equals(chunk))
+            position += chunk.length
+            if (--left === 0) return
+          }
+          assert.equal(position, content.length)
+        }),
+      )
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('reads beyond blobPiecesBytesMax get small pieces until others end', async () => {
+  const { blobs } = store()
+  const bytes = randomBytes(600_000)
+  await blobs.commit(await blobs.append(begun(), pieces(bytes)), 'sha256/00/limit.1')
+  const begin = async () => {
+    const reading = blobs.read('sha256/00/limit.1', { start: 0, end: bytes.length })[Symbol.asyncIterator]()
+    return { reading, length: (await reading.next()).value?.length }
   }
-  const whole = await Promise.all(contents.map((_, at) => read(blobs.read(`sha256/00/many.${at}`, range))))
-  for (const [at, bytes] of contents.entries()) assert.ok(whole[at]?.equals(bytes))
-  for (const { piece, bytes, reading } of left) {
-    assert.ok(bytes.subarray(0, piece.length).equals(piece))
-    await reading.return?.()
-  }
+  const lengths = (begun: readonly { readonly length: number | undefined }[]) =>
+    begun.map(({ length }) => length)
+  const large = await Promise.all(
+    Array.from({ length: limits.blobPiecesBytesMax / (512 * 1024) }, () => begin()),
+  )
+  assert.deepEqual(new Set(lengths(large)), new Set([512 * 1024]))
+  const small = await begin()
+  assert.equal(small.length, 64 * 1024)
+  for (const { reading } of [...large, small]) while ((await reading.next()).done !== true);
+  assert.equal((await begin()).length, 512 * 1024)
+})
+
+test('bytes in memory are returned to readers that allow it, and only to them', async () => {
+  const { blobs, directory } = store()
+  const [stored, changed] = [randomBytes(600_000), randomBytes(600_000)]
+  await blobs.commit(await blobs.append(begun(), pieces(stored)), 'sha256/00/held.1')
+  const range = { start: 0, end: 600_000 }
+  const ofAnotherRead = { ...range, mayBeInMemory: true }
+  assert.ok((await read(blobs.read('sha256/00/held.1', ofAnotherRead))).equals(stored))
+  writeFileSync(join(directory, 'sha256/00/held.1'), changed)
+  const pulled = await read(blobs.read('sha256/00/held.1', ofAnotherRead))
+  // The last piece is small, so it is not kept.
+  assert.ok(pulled.subarray(0, 524_288).equals(stored.subarray(0, 524_288)))
+  assert.ok((await read(blobs.read('sha256/00/held.1', range))).equals(changed))
+})
+
+test('a blob that was truncated is read again when it is restored', async () => {
+  const { blobs, directory } = store()
+  const bytes = randomBytes(500_000)
+  await blobs.commit(await blobs.append(begun(), pieces(bytes)), 'sha256/00/restored.1')
+  const range = { start: 0, end: 500_000, mayBeInMemory: true }
+  writeFileSync(join(directory, 'sha256/00/restored.1'), bytes.subarray(0, 300_000))
+  for (let attempt = 0; attempt < 2; attempt++)
+    await assert.rejects(read(blobs.read('sha256/00/restored.1', range)), MissingBytes)
+  writeFileSync(join(directory, 'sha256/00/restored.1'), bytes)
+  assert.ok((await read(blobs.read('sha256/00/restored.1', range))).equals(bytes))
 })
 
 test('a truncated blob is an error, not a short read', async () => {

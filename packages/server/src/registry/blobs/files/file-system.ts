@@ -14,8 +14,8 @@ import {
 import { dirname, join } from 'node:path'
 import { isStorageFull } from '../../../api/storage-faults.ts'
 import { makePrivateDirectory } from '../../../storage/db.ts'
-import { type BlobStore, type ByteRange, IDENTITY_FILE, MissingBytes, type Upload } from '../blob-store.ts'
-import { createReadBuffers, type ReadBuffers } from './read-buffers.ts'
+import { type BlobRange, type BlobStore, IDENTITY_FILE, MissingBytes, type Upload } from '../blob-store.ts'
+import { createReadBuffers, type Piece, type ReadBuffers } from './read-buffers.ts'
 
 /**
  * Blobs as files. An upload is a separate file until it is complete; then it is renamed atomically. Several nodes may share the
@@ -206,27 +206,30 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], positio
 async function* readFile(
   buffers: ReadBuffers,
   path: string,
-  { start, end }: ByteRange,
+  { start, end, mayBeInMemory = false }: BlobRange,
 ): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw isNotFound(error) ? new MissingBytes(`${path} is missing`, 0, error) : error
   })
-  const buffer = buffers.acquire(end - start)
-  let isLent = false
+  const source = { file, content: mayBeInMemory ? path : undefined }
+  let lent: Piece | undefined
   try {
     for (let position = start; position < end; ) {
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - position), position)
-      if (bytesRead === 0)
+      const piece = await buffers.read(source, position, end - position)
+      const { bytes } = piece
+      if (bytes.length === 0) {
+        piece.release()
         throw new MissingBytes(`${path} ends at byte ${position} instead of ${end}`, position)
-      isLent = true
-      yield buffer.subarray(0, bytesRead)
-      isLent = false
-      position += bytesRead
+      }
+      lent = piece
+      yield bytes
+      lent = undefined
+      piece.release()
+      position += bytes.length
     }
   } finally {
-    // A consumer that stopped reading may have passed the buffer to a connection that is still sending.
-    if (isLent) buffers.abandon(buffer)
-    else buffers.release(buffer)
+    // A consumer that stopped reading may have passed the bytes to a connection that is still sending.
+    lent?.abandon()
     await file.close()
   }
 }
