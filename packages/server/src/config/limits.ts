@@ -99,7 +99,7 @@ export const limits = {
   cachedListKeyCharsMax: 4 * KIB,
   /** Bytes of the manifests that are cached for pulls. */
   cachedManifestBytesMax: 4 * MIB,
-  /** Memory for pieces of 512 KiB of blobs that are read as files. They hold their bytes until others need the memory. */
+  /** Bytes of blobs in files that a process keeps in memory, in pieces of 512 KiB: those being read, and those that were read last. */
   blobPiecesBytesMax: 16 * MIB,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,

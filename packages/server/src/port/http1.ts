@@ -328,6 +328,7 @@ function send(context: PortContext, request: Http1Request, reply: HttpReply): vo
   try {
     res.writeHead(reply.status, head as string[])
   } catch (failure) {
+    cancelStream(reply.body)
     // A handler's header that HTTP cannot carry. The replacement has only headers of ours.
     send(context, request, portErrorReply(context, id, failure))
     return

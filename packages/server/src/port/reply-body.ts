@@ -77,11 +77,8 @@ function watchUnread(
   out.on('close', done)
 }
 
-/** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
+/** A client has to take so much within `stalledReplyMs`, besides what the system buffers. */
 const PIECE_BYTES = 256 * 1024
-/** The same for a client that is fast enough to take it in a fraction of that time: few large writes cost less than many. */
-const FAST_PIECE_BYTES = 512 * 1024
-const FAST_SHARE = 1 / 16
 
 /** Sends a body whose headers are on their way. Resolves when the reply has ended, in whichever way. */
 export async function sendStream(
@@ -92,7 +89,6 @@ export async function sendStream(
   const iterator = body[Symbol.asyncIterator]()
   let state: 'open' | 'ended' | 'gone' = 'open'
   let wake = () => {}
-  let pieceBytes = PIECE_BYTES
 
   /** The client has disconnected. The iterator is ended immediately: it may be waiting for something. */
   const onClientGone = () => {
@@ -105,19 +101,36 @@ export async function sendStream(
     wake()
   }
   const resume = () => wake()
+  const cutOff = () => {
+    log.debug({ requestId }, 'a client that does not read its streamed reply is cut off')
+    cut()
+    onClientGone()
+  }
+  let stalled: NodeJS.Timeout | undefined
   /** Resolves when everything written has been sent, or the client has disconnected. */
   const waitUntilTaken = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        log.debug({ requestId }, 'a client that does not read its streamed reply is cut off')
-        cut()
-        onClientGone()
-      }, limits.stalledReplyMs)
+      stalled = setTimeout(cutOff, limits.stalledReplyMs)
       wake = () => {
-        clearTimeout(timer)
+        clearTimeout(stalled)
         resolve()
       }
     })
+  /** The same for these bytes. */
+  const sendChunk = (bytes: Uint8Array) => {
+    const taken = waitUntilTaken()
+    let left = Math.ceil(bytes.length / PIECE_BYTES)
+    const onTaken = () => {
+      left--
+      if (left === 0) wake()
+      else if (isOpen()) stalled?.refresh()
+    }
+    // Together, so that the system gets the next piece while it still has some of the last one.
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+      out.write(bytes.subarray(at, at + PIECE_BYTES), onTaken)
+    written?.(bytes.length)
+    return taken
+  }
 
   out.on('finish', resume)
   out.on('close', onClientGone)
@@ -126,17 +139,7 @@ export async function sendStream(
       const { done, value } = await iterator.next()
       if (done === true || state !== 'open') break
       const bytes = typeof value === 'string' ? Buffer.from(value) : value
-      for (let at = 0; at < bytes.length && isOpen(); ) {
-        const leaving = waitUntilTaken()
-        const writtenMs = performance.now()
-        const piece = bytes.subarray(at, at + pieceBytes)
-        out.write(piece, resume)
-        written?.(piece.length)
-        await leaving
-        const isFast = performance.now() - writtenMs < limits.stalledReplyMs * FAST_SHARE
-        pieceBytes = isFast ? FAST_PIECE_BYTES : PIECE_BYTES
-        at += piece.length
-      }
+      if (bytes.length > 0) await sendChunk(bytes)
       // Neither a fast body nor a fast client may keep the others waiting.
       await new Promise((resolve) => setImmediate(resolve))
     }

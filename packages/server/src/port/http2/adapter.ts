@@ -354,6 +354,7 @@ function send(context: PortContext, streamContext: StreamContext, reply: HttpRep
     for (const name in reply.headers) validateHeaderValue(name, reply.headers[name] ?? '')
     sendHead(stream, headers, { endStream })
   } catch (failure) {
+    cancelStream(body)
     if (stream.destroyed || stream.closed || stream.headersSent) return
     // A handler's header that HTTP cannot carry. The replacement has only headers of ours.
     send(context, streamContext, portErrorReply(context, id, failure))

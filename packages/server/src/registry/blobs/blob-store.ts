@@ -28,8 +28,8 @@ export interface BlobStore {
   /** Discards an upload, if it exists. */
   discard(upload: Pick<Upload, 'id' | 'state'>): Promise<void>
   /**
-   * Reads the bytes from `start` to before `end`, opening the blob lazily. A chunk is valid until the next one is requested:
-   * consumers that keep it must copy it.
+   * Reads the bytes from `start` to before `end`, opening the blob lazily. A chunk is read-only, and valid until the next one is
+   * requested: consumers that keep it must copy it.
    */
   read(location: string, range: BlobRange): AsyncIterable<Uint8Array>
   /** Returns the path of the file of a blob, for other processes of this server; undefined if blobs are not files. */
@@ -99,6 +99,6 @@ export interface ByteRange {
 }
 
 export interface BlobRange extends ByteRange {
-  /** Whether bytes that another read has just got may be returned again: what examines a blob must read it. */
-  readonly mayBeInMemory?: boolean
+  /** Whether cached bytes may be returned. Leave it unset to examine what is stored. */
+  readonly mayBeCached?: boolean
 }

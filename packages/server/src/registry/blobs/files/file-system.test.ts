@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -9,6 +20,7 @@ import fc from 'fast-check'
 import { limits } from '../../../config/limits.ts'
 import { MissingBytes, type Upload } from '../blob-store.ts'
 import { fileBlobs } from './file-system.ts'
+import { createReadBuffers } from './read-buffers.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'berth-blobs-'))
 after(() => rmSync(root, { recursive: true }))
@@ -110,13 +122,13 @@ test('a discarded upload leaves nothing, and an empty one can be a blob', async 
   assert.equal((await read(blobs.read('sha256/e3/empty.1', { start: 0, end: 0 }))).length, 0)
 })
 
-for (const mayBeInMemory of [false, true])
-  test(`reads reuse memory, and never while a reader may still use it (mayBeInMemory: ${mayBeInMemory})`, async () => {
+for (const mayBeCached of [false, true])
+  test(`reads reuse memory, and never while a reader may still use it (mayBeCached: ${mayBeCached})`, async () => {
     const { blobs } = store()
     const contents = Array.from({ length: 40 }, () => randomBytes(2_500_000))
     for (const [at, bytes] of contents.entries())
       await blobs.commit(await blobs.append(begun(), pieces(bytes)), `sha256/00/many.${at}`)
-    const range = { start: 0, end: 2_500_000, mayBeInMemory }
+    const range = { start: 0, end: 2_500_000, mayBeCached }
     const left = []
     for (const [at, bytes] of contents.entries()) {
       const reading = blobs.read(`sha256/00/many.${at}`, range)[Symbol.asyncIterator]()
@@ -132,30 +144,32 @@ for (const mayBeInMemory of [false, true])
     }
   })
 
-test('any readers of the same blobs at the same time get their bytes, also after others stopped early', async () => {
+test('readers of the same blobs at the same time get their bytes, also after others stopped early', async () => {
   const { blobs } = store()
-  const contents = [randomBytes(1_300_000), randomBytes(700_000)]
+  // More pieces than are kept.
+  const contents = Array.from({ length: 5 }, () => randomBytes(4_000_000))
   for (const [at, bytes] of contents.entries())
     await blobs.commit(await blobs.append(begun(), pieces(bytes)), `sha256/00/any.${at}`)
   const reader = fc.record({
-    blob: fc.nat(1),
-    start: fc.constantFrom(0, 1, 524_288, 600_000),
+    blob: fc.nat(contents.length - 1),
+    start: fc.constantFrom(0, 0, 1, 3_000_000),
+    mayBeCached: fc.constantFrom(true, true, false),
     /** How many chunks it reads before it stops. */
-    chunks: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
+    chunks: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(reader, { minLength: 2, maxLength: 50 }), async (readers) => {
+    fc.asyncProperty(fc.array(reader, { minLength: 10, maxLength: 50 }), async (readers) => {
       await Promise.all(
-        readers.map(async ({ blob, start, chunks }) => {
+        readers.map(async ({ blob, start, mayBeCached, chunks }) => {
           const content = contents[blob] as Buffer
           let [position, left] = [start, chunks]
-          for await (const chunk of blobs.read(`sha256/00/any.${blob}`, {
-            ...{ start, end: content.length },
-            mayBeInMemory: true,
-          })) {
+          const range = { start, end: content.length, mayBeCached }
+          for await (const chunk of blobs.read(`sha256/00/any.${blob}`, range)) {
             // Others go on meanwhile.
-            await setImmediate()
-            assert.ok(content.subarray(position, position + chunk.length).equals(chunk))
+            for (let wait = 0; wait < 3; wait++) {
+              assert.ok(content.subarray(position, position + chunk.length).equals(chunk))
+              await setImmediate()
+            }
             position += chunk.length
             if (--left === 0) return
           }
@@ -163,49 +177,136 @@ test('any readers of the same blobs at the same time get their bytes, also after
         }),
       )
     }),
-    { numRuns: 50 },
+    { numRuns: 10 },
   )
 })
 
-test('reads beyond blobPiecesBytesMax get small pieces until others end', async () => {
+const LARGE = 512 * 1024
+const SMALL = 64 * 1024
+const LARGE_MAX = limits.blobPiecesBytesMax / LARGE
+
+/** Blobs whose reads begin with a large chunk, as long as there is memory for it. */
+async function largeReads() {
   const { blobs } = store()
-  const bytes = randomBytes(600_000)
-  await blobs.commit(await blobs.append(begun(), pieces(bytes)), 'sha256/00/limit.1')
-  const begin = async () => {
-    const reading = blobs.read('sha256/00/limit.1', { start: 0, end: bytes.length })[Symbol.asyncIterator]()
-    return { reading, length: (await reading.next()).value?.length }
+  const bytes = randomBytes(700_000)
+  await blobs.commit(await blobs.append(begun(), pieces(bytes)), 'sha256/00/large.1')
+  return async (start: number, mayBeCached: boolean) => {
+    const range = { start, end: bytes.length, mayBeCached }
+    const reading = blobs.read('sha256/00/large.1', range)[Symbol.asyncIterator]()
+    const { value } = await reading.next()
+    return { length: value?.length, stop: () => reading.return?.() }
   }
-  const lengths = (begun: readonly { readonly length: number | undefined }[]) =>
-    begun.map(({ length }) => length)
-  const large = await Promise.all(
-    Array.from({ length: limits.blobPiecesBytesMax / (512 * 1024) }, () => begin()),
+}
+
+const many = <T>(count: number, begin: (at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => begin(at)))
+
+test('reads beyond blobPiecesBytesMax get small chunks until others end', async () => {
+  const begin = await largeReads()
+  const large = await many(LARGE_MAX, (at) => begin(at, true))
+  assert.deepEqual(new Set(large.map(({ length }) => length)), new Set([LARGE]))
+  const small = await begin(LARGE_MAX, true)
+  assert.equal(small.length, SMALL)
+  for (const { stop } of [...large, small]) await stop()
+  for (let again = 0; again < 3; again++) await (await begin(0, true)).stop()
+  const next = await many(LARGE_MAX + 1, (at) => begin(at, false))
+  assert.deepEqual(
+    next.map(({ length }) => length),
+    [...Array(LARGE_MAX).fill(LARGE), SMALL],
   )
-  assert.deepEqual(new Set(lengths(large)), new Set([512 * 1024]))
-  const small = await begin()
-  assert.equal(small.length, 64 * 1024)
-  for (const { reading } of [...large, small]) while ((await reading.next()).done !== true);
-  assert.equal((await begin()).length, 512 * 1024)
+  for (const { stop } of next) await stop()
 })
 
-test('bytes in memory are returned to readers that allow it, and only to them', async () => {
+test('memory that one reader still uses counts, also when others of the same piece stopped', async () => {
+  const begin = await largeReads()
+  const slow = []
+  for (let at = 0; at < 2 * LARGE_MAX; at++) {
+    slow.push(await begin(at, true))
+    await (await begin(at, true)).stop()
+  }
+  assert.equal(slow.filter(({ length }) => length === LARGE).length, LARGE_MAX)
+  for (const { stop } of slow) await stop()
+})
+
+test('a read that fails does not fail the readers that wait for the same piece, and takes no memory', async () => {
+  const { read } = createReadBuffers()
+  const failure = new Error('stale file handle')
+  const broken = { read: () => Promise.reject(failure) } as unknown as FileHandle
+  const good = {
+    read: async (buffer: Buffer, _: number, length: number) => ({
+      bytesRead: buffer.fill(7, 0, length) && length,
+    }),
+  } as unknown as FileHandle
+  for (let at = 0; at < 2 * LARGE_MAX; at++) {
+    const [first, second] = await Promise.allSettled([
+      read({ file: broken, cacheKey: 'a' }, at, LARGE),
+      read({ file: good, cacheKey: 'a' }, at, LARGE),
+    ])
+    assert.equal(first.status === 'rejected' && first.reason, failure)
+    assert.equal(second.status === 'fulfilled' && second.value.bytes[0], 7)
+    if (second.status === 'fulfilled') second.value.release()
+  }
+  const lengths = await many(LARGE_MAX + 1, async (at) => {
+    return (await read({ file: good, cacheKey: 'b' }, at, LARGE)).bytes.length
+  })
+  assert.deepEqual(lengths, [...Array(LARGE_MAX).fill(LARGE), SMALL])
+})
+
+test('a piece that ended early is not cached', async () => {
+  const { read } = createReadBuffers()
+  const fileOf = (bytesRead: number) => ({ read: async () => ({ bytesRead }) }) as unknown as FileHandle
+  const lengths = []
+  for (const file of [fileOf(10), fileOf(LARGE)]) {
+    const piece = await read({ file, cacheKey: 'a' }, 0, LARGE)
+    lengths.push(piece.bytes.length)
+    piece.release()
+  }
+  assert.deepEqual(lengths, [10, LARGE])
+})
+
+test('reads that are not cached do not displace cached pieces', async () => {
+  const { read } = createReadBuffers()
+  const filled: number[] = []
+  const file = {
+    read: async (_: Buffer, __: number, length: number, position: number) => {
+      filled.push(position)
+      return { bytesRead: length }
+    },
+  } as unknown as FileHandle
+  const readOnce = async (cacheKey: string | undefined, position: number) =>
+    (await read({ file, cacheKey }, position, LARGE)).release()
+  for (let at = 0; at < LARGE_MAX - 1; at++) await readOnce('a', at)
+  for (let at = 0; at < 2 * LARGE_MAX; at++) await readOnce(undefined, at)
+  filled.length = 0
+  for (let at = 0; at < LARGE_MAX - 1; at++) await readOnce('a', at)
+  assert.deepEqual(filled, [])
+})
+
+test('cached bytes are returned only to readers that allow it, and not after the file was replaced', async () => {
   const { blobs, directory } = store()
-  const [stored, changed] = [randomBytes(600_000), randomBytes(600_000)]
+  const path = join(directory, 'sha256/00/held.1')
+  const [stored, damaged] = [Buffer.alloc(LARGE, 1), Buffer.alloc(LARGE, 2)]
   await blobs.commit(await blobs.append(begun(), pieces(stored)), 'sha256/00/held.1')
-  const range = { start: 0, end: 600_000 }
-  const ofAnotherRead = { ...range, mayBeInMemory: true }
-  assert.ok((await read(blobs.read('sha256/00/held.1', ofAnotherRead))).equals(stored))
-  writeFileSync(join(directory, 'sha256/00/held.1'), changed)
-  const pulled = await read(blobs.read('sha256/00/held.1', ofAnotherRead))
-  // The last piece is small, so it is not kept.
-  assert.ok(pulled.subarray(0, 524_288).equals(stored.subarray(0, 524_288)))
-  assert.ok((await read(blobs.read('sha256/00/held.1', range))).equals(changed))
+  const range = { start: 0, end: LARGE }
+  const firstByte = async (mayBeCached: boolean) =>
+    (await read(blobs.read('sha256/00/held.1', { ...range, mayBeCached })))[0]
+  const time = new Date(0)
+  utimesSync(path, time, time)
+  assert.equal(await firstByte(true), 1)
+  // Bytes that change on the disk, and nothing else of the file.
+  writeFileSync(path, damaged)
+  utimesSync(path, time, time)
+  assert.deepEqual([await firstByte(true), await firstByte(false)], [1, 2])
+  writeFileSync(`${path}.restored`, Buffer.alloc(LARGE, 3))
+  renameSync(`${path}.restored`, path)
+  assert.deepEqual([await firstByte(true), await firstByte(false)], [3, 3])
 })
 
 test('a blob that was truncated is read again when it is restored', async () => {
   const { blobs, directory } = store()
   const bytes = randomBytes(500_000)
   await blobs.commit(await blobs.append(begun(), pieces(bytes)), 'sha256/00/restored.1')
-  const range = { start: 0, end: 500_000, mayBeInMemory: true }
+  const range = { start: 0, end: 500_000, mayBeCached: true }
   writeFileSync(join(directory, 'sha256/00/restored.1'), bytes.subarray(0, 300_000))
   for (let attempt = 0; attempt < 2; attempt++)
     await assert.rejects(read(blobs.read('sha256/00/restored.1', range)), MissingBytes)

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import { isStorageFull } from '../../../api/storage-faults.ts'
 import { makePrivateDirectory } from '../../../storage/db.ts'
 import { type BlobRange, type BlobStore, IDENTITY_FILE, MissingBytes, type Upload } from '../blob-store.ts'
-import { createReadBuffers, type Piece, type ReadBuffers } from './read-buffers.ts'
+import { createReadBuffers, type Piece, type ReadBuffers, SMALL_BYTES } from './read-buffers.ts'
 
 /**
  * Blobs as files. An upload is a separate file until it is complete; then it is renamed atomically. Several nodes may share the
@@ -206,14 +206,15 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], positio
 async function* readFile(
   buffers: ReadBuffers,
   path: string,
-  { start, end, mayBeInMemory = false }: BlobRange,
+  { start, end, mayBeCached = false }: BlobRange,
 ): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw isNotFound(error) ? new MissingBytes(`${path} is missing`, 0, error) : error
   })
-  const source = { file, content: mayBeInMemory ? path : undefined }
   let lent: Piece | undefined
   try {
+    const isCached = mayBeCached && end - start > SMALL_BYTES
+    const source = { file, cacheKey: isCached ? await contentKey(file, path) : undefined }
     for (let position = start; position < end; ) {
       const piece = await buffers.read(source, position, end - position)
       const { bytes } = piece
@@ -232,6 +233,12 @@ async function* readFile(
     lent?.abandon()
     await file.close()
   }
+}
+
+/** Changes if the file is replaced, for example by a copy from a backup. */
+async function contentKey(file: FileHandle, path: string): Promise<string> {
+  const { dev, ino, mtimeMs, size } = await file.stat()
+  return `${dev}:${ino}:${mtimeMs}:${size} ${path}`
 }
 
 async function syncDirectory(path: string): Promise<void> {

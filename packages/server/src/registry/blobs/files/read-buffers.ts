@@ -3,8 +3,8 @@ import { limits } from '../../../config/limits.ts'
 
 /**
  * Memory for reads of files: allocating it costs more than reading. A few concurrent reads get large pieces, since large chunks are cheap
- * to send; many get small ones, which limits their total. Larger ones than these do not stay in the caches of a processor until they
- * are sent. A large piece keeps its bytes until its memory is needed, so clients that pull the same blob together read it once.
+ * to send; many get small ones, which limits their total. A large piece that is sent right after it was read is still in the caches of the
+ * processor. It keeps its bytes until its memory is needed, so clients that pull the same blob within a short time read it once (ADR 107).
  */
 export interface ReadBuffers {
   /** Reads the bytes at `position`, `bytes` at most. A piece without bytes is the end of the file. */
@@ -13,11 +13,11 @@ export interface ReadBuffers {
 
 export interface ReadSource {
   readonly file: FileHandle
-  /** Names content that never changes. Undefined: the file is read in any case. */
-  readonly content: string | undefined
+  /** The same for the same content only. Undefined: the file is read in any case. */
+  readonly cacheKey: string | undefined
 }
 
-/** Nobody may change its bytes: others may have the same piece. */
+/** Read-only: several readers may share it. */
 export interface Piece {
   readonly bytes: Uint8Array
   /** Its memory is no longer used. */
@@ -28,8 +28,9 @@ export interface Piece {
 
 const KIB = 1024
 const LARGE_BYTES = 512 * KIB
-const LARGE_PIECES_MAX = limits.blobPiecesBytesMax / LARGE_BYTES
-const SMALL_BYTES = 64 * KIB
+const LARGE_PIECES_MAX = Math.floor(limits.blobPiecesBytesMax / LARGE_BYTES)
+/** Reads of at most this size are not cached. */
+export const SMALL_BYTES = 64 * KIB
 const SMALL_KEPT_MAX = 64
 
 export function createReadBuffers(): ReadBuffers {
@@ -49,57 +50,70 @@ export function createReadBuffers(): ReadBuffers {
     async read(source, position, bytes) {
       if (bytes <= SMALL_BYTES) return readSmall(source, position, bytes)
       const length = Math.min(bytes, LARGE_BYTES)
-      const key = source.content === undefined ? undefined : `${position}+${length} ${source.content}`
-      const piece = pool.take(key)
+      const { file, cacheKey } = source
+      const piece = pool.take(cacheKey === undefined ? undefined : `${position}+${length} ${cacheKey}`)
       if (piece === undefined) return readSmall(source, position, bytes)
-      await piece.read(source.file, position, length)
-      return piece
+      const isRead = piece.reading !== undefined
+      piece.reading ??= piece.fill(file, position, length)
+      try {
+        await piece.reading
+        return piece
+      } catch (error) {
+        pool.forget(piece)
+        piece.release()
+        // The file handle of another reader failed; this one may be good.
+        if (isRead) return readSmall(source, position, bytes)
+        throw error
+      }
     },
   }
 }
 
 class LargePieces {
-  /** By what they hold. */
-  readonly #held = new Map<string, LargePiece>()
-  /** Those without users; first the one that was used least recently. */
+  readonly #byKey = new Map<string, LargePiece>()
+  /** Without users, in the order of their last use. */
   readonly #unused = new Set<LargePiece>()
-  #made = 0
+  /** Without users, and without bytes that are worth keeping. */
+  readonly #empty: LargePiece[] = []
+  #created = 0
 
-  /** Returns the piece that holds `key`, or one to read into; undefined if all are in use. */
+  /** Returns the piece that has `key`, or one to fill; undefined if all are in use. */
   take(key: string | undefined): LargePiece | undefined {
-    const known = key === undefined ? undefined : this.#held.get(key)
-    const piece = known ?? this.#make() ?? first(this.#unused)
+    const known = key === undefined ? undefined : this.#byKey.get(key)
+    const piece = known ?? this.#empty.pop() ?? this.#create() ?? first(this.#unused)
     if (piece === undefined) return undefined
     this.#unused.delete(piece)
     piece.users++
     if (piece === known) return piece
     this.forget(piece)
     piece.key = key
-    if (key !== undefined) this.#held.set(key, piece)
+    if (key !== undefined) this.#byKey.set(key, piece)
     return piece
   }
 
-  #make(): LargePiece | undefined {
-    if (this.#made === LARGE_PIECES_MAX) return undefined
-    this.#made++
+  #create(): LargePiece | undefined {
+    if (this.#created >= LARGE_PIECES_MAX) return undefined
+    this.#created++
     return new LargePiece(this)
   }
 
   release(piece: LargePiece): void {
     piece.users--
-    if (piece.users === 0 && !piece.isAbandoned) this.#unused.add(piece)
+    if (piece.users > 0) return
+    if (piece.isAbandoned) this.#created--
+    else if (piece.key === undefined) this.#empty.push(piece)
+    else this.#unused.add(piece)
   }
 
   abandon(piece: LargePiece): void {
-    if (!piece.isAbandoned) this.#made--
     piece.isAbandoned = true
     this.forget(piece)
     this.release(piece)
   }
 
-  /** The next read of what it holds reads the file. */
+  /** The next read of its bytes reads the file. */
   forget(piece: LargePiece): void {
-    if (piece.key !== undefined && this.#held.get(piece.key) === piece) this.#held.delete(piece.key)
+    if (piece.key !== undefined) this.#byKey.delete(piece.key)
     piece.key = undefined
     piece.reading = undefined
   }
@@ -118,19 +132,7 @@ class LargePiece implements Piece {
     this.#pool = pool
   }
 
-  /** Reads unless another user has. */
-  async read(file: FileHandle, position: number, length: number): Promise<void> {
-    this.reading ??= this.#fill(file, position, length)
-    try {
-      await this.reading
-    } catch (error) {
-      this.#pool.forget(this)
-      this.release()
-      throw error
-    }
-  }
-
-  async #fill(file: FileHandle, position: number, length: number): Promise<void> {
+  async fill(file: FileHandle, position: number, length: number): Promise<void> {
     const { bytesRead } = await file.read(this.#buffer, 0, length, position)
     this.bytes = this.#buffer.subarray(0, bytesRead)
     // A file that lost bytes may be restored.

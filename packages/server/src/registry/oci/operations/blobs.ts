@@ -55,7 +55,7 @@ export async function getBlob(
   if (range === 'unsatisfiable')
     return { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` }, body: undefined }
   const { start, end } = range ?? { start: 0, end: size }
-  const bytes = blobs.read(location, { start, end, mayBeInMemory: true })
+  const bytes = blobs.read(location, { start, end, mayBeCached: true })
   return {
     status: range === undefined ? 200 : 206,
     headers: {
