@@ -9,10 +9,18 @@ const PIECE_BYTES = 256 * 1024
 /** Sends one chunk to a client that takes `takenAtOnce` bytes every 50 ms. */
 async function sendTo(takenAtOnce: number, stalledReplyMs: number): Promise<'ended' | 'cut off'> {
   let end: 'ended' | 'cut off' | undefined
+  const take = async (bytes: number) => {
+    for (let left = bytes; left > 0; left -= takenAtOnce) await setTimeout(50)
+  }
   const out = new Writable({
     highWaterMark: 1,
     async write(chunk: Buffer, _, taken) {
-      for (let left = chunk.length; left > 0; left -= takenAtOnce) await setTimeout(50)
+      await take(chunk.length)
+      taken()
+    },
+    // As sockets do: what waits is one write.
+    async writev(chunks, taken) {
+      await take(chunks.reduce((bytes, { chunk }) => bytes + chunk.length, 0))
       taken()
     },
   })

@@ -79,6 +79,8 @@ function watchUnread(
 
 /** A client has to take so much within `stalledReplyMs`, besides what the system buffers. */
 const PIECE_BYTES = 256 * 1024
+/** Two pieces are written together, so that the system gets one while it still has some of the other. More would be one write to it. */
+const WRITE_BYTES = 2 * PIECE_BYTES
 
 /** Sends a body whose headers are on their way. Resolves when the reply has ended, in whichever way. */
 export async function sendStream(
@@ -116,8 +118,8 @@ export async function sendStream(
         resolve()
       }
     })
-  /** The same for these bytes. */
-  const sendChunk = (bytes: Uint8Array) => {
+  /** The same for up to `WRITE_BYTES`. */
+  const send = (bytes: Uint8Array) => {
     const taken = waitUntilTaken()
     let left = Math.ceil(bytes.length / PIECE_BYTES)
     const onTaken = () => {
@@ -125,7 +127,6 @@ export async function sendStream(
       if (left === 0) wake()
       else if (isOpen()) stalled?.refresh()
     }
-    // Together, so that the system gets the next piece while it still has some of the last one.
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
       out.write(bytes.subarray(at, at + PIECE_BYTES), onTaken)
     written?.(bytes.length)
@@ -139,7 +140,8 @@ export async function sendStream(
       const { done, value } = await iterator.next()
       if (done === true || state !== 'open') break
       const bytes = typeof value === 'string' ? Buffer.from(value) : value
-      if (bytes.length > 0) await sendChunk(bytes)
+      for (let at = 0; at < bytes.length && isOpen(); at += WRITE_BYTES)
+        await send(bytes.subarray(at, at + WRITE_BYTES))
       // Neither a fast body nor a fast client may keep the others waiting.
       await new Promise((resolve) => setImmediate(resolve))
     }
