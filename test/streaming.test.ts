@@ -248,6 +248,29 @@ for (const [version, open] of [
       }
     })
 
+    test('ends when its headers cannot be sent', async (t) => {
+      let hasEnded = false
+      async function* body() {
+        try {
+          yield 'a'
+          yield 'b'
+        } finally {
+          hasEnded = true
+        }
+      }
+      const server = await startPort(t, {
+        http: async () => {
+          const started = body()
+          await started.next()
+          return { status: 200, headers: { 'x-name': 'a\nb' }, body: started }
+        },
+      })
+      const reply = await open(t, server.url)
+      assert.equal(reply.status, 500)
+      await textOf(reply.body)
+      assert.equal(hasEnded, true)
+    })
+
     test('is cut off when its client reads nothing for stalledReplyMs', async (t) => {
       const { seen, body } = endless()
       const server = await startPort(t, { http: sending(body), limits: { stalledReplyMs: 200 } })
