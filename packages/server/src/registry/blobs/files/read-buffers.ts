@@ -53,7 +53,7 @@ export function createReadBuffers(): ReadBuffers {
       const { file, cacheKey } = source
       const piece = pool.take(cacheKey === undefined ? undefined : `${position}+${length} ${cacheKey}`)
       if (piece === undefined) return readSmall(source, position, bytes)
-      const isRead = piece.reading !== undefined
+      const isReadByOther = piece.reading !== undefined
       piece.reading ??= piece.fill(file, position, length)
       try {
         await piece.reading
@@ -62,7 +62,7 @@ export function createReadBuffers(): ReadBuffers {
         pool.forget(piece)
         piece.release()
         // The file handle of another reader failed; this one may be good.
-        if (isRead) return readSmall(source, position, bytes)
+        if (isReadByOther) return readSmall(source, position, bytes)
         throw error
       }
     },
