@@ -51,7 +51,7 @@ export function everyGroup(set: DataSet): string[] {
 }
 
 /** 16 hex digits in no order; different for different indexes. */
-function segment(index: number): string {
+export function segment(index: number): string {
   const half = (value: number) => value.toString(16).padStart(8, '0')
   return half(mix(index)) + half(mix(index ^ 0x5bd1e995))
 }

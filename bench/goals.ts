@@ -22,13 +22,17 @@ export const workNames = [
   'json',
   'connect',
   'workers',
+  'distributed',
   'peers',
   'compare',
 ] as const
 export type WorkName = (typeof workNames)[number]
 
-/** What a run measures that names nothing. `peers` requires programs of others, and `compare` a release. */
-export const usualWorks = workNames.filter((name) => name !== 'peers' && name !== 'compare')
+/** They require programs of others, a release, or PostgreSQL with Citus. */
+const unusualWorks: readonly string[] = ['peers', 'compare', 'distributed'] satisfies WorkName[]
+
+/** What a run measures that names nothing. */
+export const usualWorks = workNames.filter((name) => !unusualWorks.includes(name))
 
 /** `share`: of a baseline's capacity, more is better. The others: less is better, but for rates. `factor`: `times` with more digits. */
 export type Unit = 'share' | 'times' | 'factor' | 'ms' | 's' | 'MB' | '/s'

@@ -13,6 +13,7 @@ import { isRegression, measureCompare } from './works/compare.ts'
 import { measureContents } from './works/contents.ts'
 import { measureCreate } from './works/create.ts'
 import { measureDepth } from './works/depth.ts'
+import { measureDistributed } from './works/distributed.ts'
 import { measureExchange } from './works/exchange.ts'
 import { measureConnect, measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
@@ -51,6 +52,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   json: measureJson,
   connect: measureConnect,
   workers: measureWorkers,
+  distributed: measureDistributed,
   peers: measurePeers,
   compare: measureCompare,
 }

@@ -20,6 +20,8 @@ export interface Options {
   readonly compare: string | undefined
   /** Images of the data set of `contents`. It has 1.75 advisories for each. */
   readonly images: number
+  /** Organizations of `distributed`. */
+  readonly organizations: number
 }
 
 /** `tree`: 1,000 groups of 1,000 groups each. `flat`: all of them children of one group. */
@@ -42,6 +44,7 @@ Measures Berth against baselines that run beside it, and prints the ratios with 
   --quick            small data sets and short rounds: shows that it runs, not how fast
   --shape SHAPE      of the large data set: tree (1,000 x 1,000, default) or flat (1,000,000 x 1)
   --images N         images of the data set of contents (default 100,000)
+  --organizations N  organizations of distributed (default 10,000), which requires PostgreSQL with Citus and is measured if --only names it
   --databases LIST   of contents: ${databaseNames.join(', ')} (default both)
   --data DIR         keep the data sets in DIR and use them again; those of PostgreSQL in the server of BERTH_TEST_POSTGRES_URL
   --profile WORK     run one work under the CPU profiler and print the functions that take most of it
@@ -55,6 +58,7 @@ Examples:
   npm run bench -- --only pages,skip --data /var/tmp/berth-bench
   npm run bench -- --profile list
   npm run bench -- --compare berth-0.6.0.tgz
+  npm run bench -- --only distributed --organizations 100000 --seconds 20
   npm run bench -- --quick
 
 A goal that is missed does not make the command fail; something that cannot be measured does, and a slower release.
@@ -83,6 +87,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     shape: shapeOf(values.shape ?? 'tree'),
     profile,
     images: Math.round(numberOf('--images', values.images, quick ? 1000 : 100_000, 1000)),
+    organizations: Math.round(numberOf('--organizations', values.organizations, quick ? 100 : 10_000, 1)),
   }
 }
 
@@ -102,6 +107,7 @@ function parse(args: readonly string[]) {
         databases: { type: 'string' },
         profile: { type: 'string' },
         images: { type: 'string' },
+        organizations: { type: 'string' },
         json: { type: 'boolean' },
         'save-reference': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },

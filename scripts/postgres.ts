@@ -15,6 +15,7 @@ export interface ThrowAwayServer {
   readonly url: string
   /** Of the server, for people. */
   readonly version: string
+  readonly pid: number
   /** Ends the server and removes all that it wrote. */
   stop(): Promise<void>
 }
@@ -107,7 +108,7 @@ export async function startThrowAwayServer(
   const deadline = Date.now() + START_MS_MAX
   for (;;) {
     const version = await versionOf(url)
-    if (version !== undefined) return { url, version, stop }
+    if (version !== undefined) return { url, version, pid: server.pid as number, stop }
     if (server.exitCode !== null || Date.now() > deadline) {
       await stop()
       throw new Error(`the server did not start: ${log.trim()}`)

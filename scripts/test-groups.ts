@@ -18,7 +18,7 @@ export interface TestProcess {
 const NEEDS_OWN_PROCESS =
   /process\.(memoryUsage|cpuUsage|on)\b|process\.env\[[^\]]+\] = |assign\(process\.env|setDefaultCA|node:(worker_threads|perf_hooks)|createDocumentReader|createFeedBuilder|^before\(/m
 /** Long enough that starting a process is little of it, short enough that no process is left alone at the end of a run. */
-const GROUP_MS_MAX = 60_000
+const GROUP_MS_MAX = 120_000
 /** Where a test waits for something that does not keep the process alive, Node would end it, with all tests that follow. */
 const KEEP_ALIVE = `import { after } from 'node:test'
 const timer = setInterval(() => {}, 2 ** 30)

@@ -30,7 +30,8 @@ describe('files of published feeds', () => {
 
   test('are limited in number and size: the least recently used are deleted', async (t) => {
     const directory = temporaryDirectory(t)
-    let now = Date.now()
+    // Ahead of the times of the files, so that only the uses below decide.
+    let now = Date.now() + 30_000
     const clock = () => ++now
     const files = createFeedCache({ directory, clock, filesMax: 3, bytesMax: 100 })
     for (const name of ['a', 'b', 'c']) await keep(files, name, 10)
@@ -45,6 +46,31 @@ describe('files of published feeds', () => {
     now += 8 * 24 * 60 * 60 * 1000
     await keep(files, 'g', 1)
     assert.deepEqual(readdirSync(directory).sort(), ['g', 'g.gz'])
+  })
+
+  test('of other processes count for the limits', async (t) => {
+    const directory = temporaryDirectory(t)
+    let now = Date.now()
+    const options = { directory, clock: () => ++now, filesMax: 3 }
+    const [one, other] = [createFeedCache(options), createFeedCache(options)]
+    await keep(one, 'a', 10)
+    await keep(other, 'b', 10)
+    for (const [name, second] of [
+      ['a', 1],
+      ['b', 2],
+    ] as const)
+      for (const file of [name, `${name}.gz`])
+        utimesSync(join(directory, file), second, now / 1000 - 10 + second)
+    await keep(one, 'c', 10)
+    assert.equal((await one.find('a'))?.bytes, 10)
+    await keep(one, 'd', 10)
+    assert.deepEqual(readdirSync(directory).sort(), ['a', 'a.gz', 'c', 'c.gz', 'd', 'd.gz'])
+    now += 2 * 60 * 1000
+    assert.equal((await one.find('a'))?.bytes, 10)
+    await keep(other, 'e', 10)
+    const kept = readdirSync(directory).filter((file) => !file.endsWith('.gz'))
+    assert.equal(kept.length, 3)
+    assert.ok(kept.includes('a'), 'what another process uses stays')
   })
 
   test('are used after a restart; temporary files of a crash are deleted', async (t) => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { randomUids } from '@berth/server/api/uid.ts'
 import { createAuditRecorder } from '@berth/server/audit/recorder.ts'
 import { limits } from '@berth/server/config/limits.ts'
+import { currentContext } from '@berth/server/pipeline/request/request-context.ts'
 import type { AuditEvent } from '@berth/server/storage/changes/audit-events.ts'
 import type { Db } from '@berth/server/storage/db.ts'
+import { databaseFailure } from '@berth/server/storage/engines/postgres/errors.ts'
 import { databases } from './support/database/databases.ts'
 import { eventually } from './support/eventually.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
@@ -16,14 +19,30 @@ async function started(t: TestContext, database = databases[0]) {
   const berth = await startTestBerth(database)
   t.after(() => berth.stop())
   const real = berth.berth.installation.store.db
-  const state = { fails: false, waitFor: Promise.resolve(), errors: 0, written: 0, dropped: 0 }
+  const state = {
+    fails: false,
+    /** Transactions to come that are committed, without a response. */
+    unconfirmed: 0,
+    waitFor: Promise.resolve(),
+    errors: 0,
+    written: 0,
+    dropped: 0,
+    /** By organization, as in a distributed database. */
+    servers: new Map<string, number>(),
+    lostServer: 0,
+  }
   const db: Db = {
     ...real,
     transaction: async (work) => {
       await state.waitFor
-      if (state.fails) throw new Error('out of order')
-      return real.transaction(work)
+      const server = state.servers.get(currentContext()?.rowsOf ?? '')
+      if (state.fails || server === state.lostServer) throw new Error('out of order')
+      const result = await real.transaction(work)
+      if (state.unconfirmed === 0) return result
+      state.unconfirmed--
+      throw databaseFailure(Object.assign(new Error('reset'), { code: 'ECONNRESET' }), 'commit')
     },
+    serverOf: (root) => state.servers.get(root),
   }
   const audit = createAuditRecorder({
     db,
@@ -66,6 +85,32 @@ for (const database of databases) {
     for (let n = 0; n < 2000; n++) audit.recordExchange(event(), token)
     await audit.stop()
     assert.deepEqual([(await rows()).length, state.written, state.errors], [2000, 2000, 0])
+  })
+}
+
+for (const database of databases) {
+  test(`events of a transaction whose outcome is unknown are stored once (${database.name})`, async (t) => {
+    const { audit, event, rows, state } = await started(t, database)
+    state.unconfirmed = 2
+    const foreign = { uid: randomUids.root() }
+    for (let n = 0; n < 40; n++) audit.recordExchange(event({ requestId: `first ${n}` }), token)
+    audit.recordDenial(event(foreign), { code: 7, reason: 'foreign' })
+    audit.recordDenial(event(), { code: 7, reason: 'equal' })
+    audit.recordDenial(event(), { code: 7, reason: 'equal' })
+    await eventually(() => state.errors === 1)
+    for (let n = 0; n < 100; n++) audit.recordExchange(event({ requestId: `later ${n}` }), token)
+    await eventually(() => state.errors === 2)
+    await eventually(() => state.written === 142)
+    const written = await rows()
+    assert.deepEqual([written.length, new Set(written.map(({ id }) => id)).size], [142, 142])
+    assert.deepEqual(
+      written.slice(-2).map(({ reason, n }) => [reason, Number(n)]),
+      [
+        ['equal', 2],
+        ['foreign', 1],
+      ],
+    )
+    assert.equal(new Set(written.map(({ request_id }) => request_id)).size, 141)
   })
 }
 
@@ -197,4 +242,65 @@ test('a database that fails gets later what it did not take, up to auditExchange
   state.fails = false
   await eventually(() => state.written === limits.auditExchangesMax)
   assert.equal((await rows()).length, limits.auditExchangesMax)
+})
+
+test('exchanges of a lost server are at most half of auditExchangesMax, and those of others are written', async (t) => {
+  const { audit, event, rows, state } = await started(t)
+  const [lost, reachable] = [randomUids.root(), randomUids.root()]
+  state.servers = new Map([
+    [lost, 1],
+    [reachable, 2],
+  ])
+  state.lostServer = 1
+  const max = limits.auditExchangesMax
+  const record = (uid: string, n: number) => {
+    for (let at = 0; at < n; at++) audit.recordExchange(event({ uid, actor: uid }), token)
+  }
+  record(lost, max)
+  assert.equal(state.dropped, max / 2)
+  for (let written = max / 4; written <= max; written += max / 4) {
+    record(reachable, max / 4)
+    await eventually(() => state.written === written)
+  }
+  assert.equal(state.dropped, max / 2)
+  assert.ok(state.errors > 0)
+  state.lostServer = 0
+  await audit.stop()
+  const written = await rows()
+  assert.equal(written.filter(({ root }) => root === lost).length, max / 2)
+  assert.deepEqual([written.length, state.written, state.dropped], [1.5 * max, 1.5 * max, max / 2])
+})
+
+test('denials of a lost server leave capacity for those of others (auditDenialsMax)', async (t) => {
+  const { audit, event, state } = await started(t)
+  const of = (server: number) => {
+    const uid = randomUids.root()
+    state.servers.set(uid, server)
+    return uid
+  }
+  const deny = (uid: string) => audit.recordDenial(event({ uid, actor: uid }), { code: 7, reason: 'a' })
+  for (let n = 0; n < limits.auditDenialsMax; n++) deny(of(1))
+  const { dropped } = state
+  assert.equal(dropped, limits.auditDenialsMax / 2)
+  for (let n = 0; n < limits.auditDenialsMax / 4; n++) deny(of(2))
+  assert.equal(state.dropped, dropped)
+})
+
+test('a denial about an organization that does not exist is written on the server of the actor', async (t) => {
+  const { audit, event, rows, state } = await started(t)
+  const [actor, unknown, waiting] = [randomUids.root(), randomUids.root(), randomUids.root()]
+  state.servers = new Map([
+    [unknown, 1],
+    [actor, 2],
+    [waiting, 1],
+  ])
+  audit.recordDenial(event({ actor, uid: unknown }), { code: 7, reason: 'attributed' })
+  audit.recordDenial(event({ actor: waiting, uid: waiting }), { code: 7, reason: 'of a lost server' })
+  state.lostServer = 1
+  await audit.stop()
+  assert.deepEqual(
+    (await rows()).map(({ root, parent, reason }) => [root, parent, reason]),
+    [[actor, actor, 'attributed']],
+  )
+  assert.equal(state.dropped, 1)
 })

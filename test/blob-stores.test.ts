@@ -148,18 +148,134 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
+    for (const size of [1, 10, PART, 2 * PART + 10])
+      test(`an upload of ${size} bytes whose commit may be valid can be committed again, and the first blob keeps its bytes`, async () => {
+        const bytes = randomBytes(size)
+        const upload = await blobs.append(begun(), inChunks(bytes))
+        const [first, second] = [newLocation(), newLocation()]
+        await blobs.commit(upload, first, { keepsUpload: true })
+        await blobs.revertCommit(upload, first, { keepsBlob: true })
+        await blobs.commit(await blobs.append(upload, pieces()), second)
+        for (const location of [first, second]) assert.ok((await whole(location, bytes)).equals(bytes))
+        assert.ok(!(await pending()).includes(upload.id))
+      })
+
     for (const size of [0, 10, 2 * PART + 10])
       test(`an upload of ${size} bytes whose commit is reverted can be committed again, and leaves nothing else`, async () => {
         const bytes = randomBytes(size)
         const upload = await blobs.append(begun(), inChunks(bytes))
         const [first, second] = [newLocation(), newLocation()]
-        await blobs.commit(upload, first)
+        await blobs.commit(upload, first, { keepsUpload: true })
         await blobs.revertCommit(upload, first)
         await blobs.commit(upload, second)
         assert.ok((await whole(second, bytes)).equals(bytes))
         const stored = (await listed(blobs.listBlobs())).map(({ location }) => location)
         assert.deepEqual([stored.includes(first), stored.includes(second)], [false, true])
+        assert.ok(!(await pending()).includes(upload.id))
       })
+
+    for (const [confirmed, last] of [
+      [10, 0],
+      [10, 5],
+      [10, 2 * PART],
+      [PART, 1],
+      [2 * PART + 10, 0],
+      [2 * PART + 10, PART],
+    ] as const)
+      test(`an upload of ${confirmed} and ${last} bytes whose process dies after the commit is continued, and the blob keeps its bytes`, async () => {
+        const bytes = randomBytes(confirmed + last)
+        const more = randomBytes(PART)
+        const known = await blobs.append(begun(), inChunks(bytes.subarray(0, confirmed)))
+        const [first, second] = [newLocation(), newLocation()]
+        const complete = await blobs.append(known, inChunks(bytes.subarray(confirmed)))
+        await blobs.commit(complete, first, { keepsUpload: true })
+        // Only the size and the state from before the last request are in the database.
+        const other = await reopen()
+        const stored = await other.readProgress(known)
+        assert.ok(stored.size >= confirmed && stored.size <= bytes.length, `${stored.size} bytes`)
+        const rest = Buffer.concat([bytes.subarray(stored.size), more])
+        const continued = await other.append(stored, inChunks(rest), { isTakenOver: true })
+        assert.ok((await whole(first, bytes)).equals(bytes))
+        const all = Buffer.concat([bytes, more])
+        assert.ok((await read(other.readUpload(continued))).equals(all))
+        await other.commit(continued, second, { keepsUpload: true })
+        await other.discard(continued, { isCommitted: true })
+        await blobs.remove(first)
+        assert.ok((await whole(second, all)).equals(all))
+        await other.discard(known)
+        assert.ok(!(await pending()).includes(known.id))
+        other.close()
+      })
+
+    for (const size of [0, 10, PART, 2 * PART + 10])
+      test(`an upload of ${size} bytes is kept until it is discarded as committed`, async () => {
+        const bytes = randomBytes(size)
+        const upload = await blobs.append(begun(), inChunks(bytes))
+        const location = newLocation()
+        await blobs.commit(upload, location, { keepsUpload: true })
+        if (size > 0) assert.ok((await read(blobs.readUpload(upload))).equals(bytes))
+        await blobs.discard(upload, { isCommitted: true })
+        assert.ok(!(await pending()).includes(upload.id))
+        assert.ok((await whole(location, bytes)).equals(bytes))
+      })
+
+    for (const size of [0, 10, PART + 10])
+      test(`a writer that lost an upload of ${size} bytes stores nothing when its source ends`, async () => {
+        const upload = await blobs.append(begun(), inChunks(randomBytes(size)))
+        const [begins, ends] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+        const lost = new Error('another writer has the upload')
+        let isHeld = true
+        const requireHeld = async () => {
+          if (!isHeld) throw lost
+        }
+        const late = async function* () {
+          yield randomBytes(1000)
+          begins.resolve()
+          await ends.promise
+        }
+        const losing = blobs.append(upload, late(), { requireHeld })
+        await begins.promise
+        isHeld = false
+        const bytes = randomBytes(2000)
+        const next = await blobs.append(upload, pieces(bytes))
+        const location = newLocation()
+        await blobs.commit(next, location, { keepsUpload: true })
+        await blobs.discard(next, { isCommitted: true })
+        ends.resolve()
+        await assert.rejects(losing, lost)
+        const blob = await read(blobs.read(location, { start: 0, end: next.size }))
+        assert.ok(blob.subarray(size).equals(bytes))
+        assert.ok(!(await pending()).includes(upload.id))
+      })
+
+    test('a writer that lost an upload fails without discarding what the next one continues', async () => {
+      const upload = begun()
+      const bytes = randomBytes(3 * PART + 10)
+      const [begins, ends] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let isHeld = true
+      const requireHeld = async () => {
+        if (!isHeld) throw new Error('another writer has the upload')
+      }
+      const late = async function* () {
+        yield* inChunks(bytes.subarray(0, 2 * PART + 10))
+        begins.resolve()
+        await ends.promise
+        throw new Error('gone')
+      }
+      const losing = blobs.append(upload, late(), { requireHeld })
+      await begins.promise
+      let stored = upload
+      for (const endMs = Date.now() + 20_000; stored.size < PART && Date.now() < endMs; await pause(20))
+        stored = await blobs.readProgress(upload)
+      assert.ok(stored.size >= PART)
+      isHeld = false
+      const next = await blobs.append(stored, inChunks(bytes.subarray(stored.size)), { isTakenOver: true })
+      ends.resolve()
+      await assert.rejects(losing, /gone/)
+      const location = newLocation()
+      await blobs.commit(next, location)
+      assert.ok((await whole(location, bytes)).equals(bytes))
+    })
 
     test('bytes beyond the size of an upload are discarded', async () => {
       const bytes = randomBytes(2 * PART + 100)

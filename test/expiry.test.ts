@@ -126,6 +126,21 @@ onEveryDatabase(
       assert.equal(await long.read(kept), 1)
     })
 
+    test('a request for access is deleted after accessRequestIntervalMs, also of an identity that does not exist any more', async () => {
+      const { clock } = cast().berth.berth.installation.store
+      const { uid: root } = await cast().organization()
+      const young = clock() - limits.accessRequestIntervalMs + DAY_MS / 2
+      const rows = [
+        { root, identity_uid: 'a'.repeat(40), requested_ms: clock() - limits.accessRequestIntervalMs },
+        { root, identity_uid: 'b'.repeat(40), requested_ms: young },
+      ]
+      await inTransaction(db(), (tx) => tx.insertInto('access_requests').values(rows).execute())
+      const left = () =>
+        db().kysely.selectFrom('access_requests').select('identity_uid').where('root', '=', root).execute()
+      await eventually(left, (found) => found.length === 1)
+      assert.deepEqual(await left(), [{ identity_uid: 'b'.repeat(40) }])
+    })
+
     test('events go when BERTH_AUDIT_RETENTION has passed, in every organization, and no earlier', async () => {
       const { berth } = cast()
       const roots = await Promise.all([0, 1, 2].map(async () => (await cast().organization()).uid))

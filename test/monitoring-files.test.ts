@@ -50,7 +50,7 @@ test('every metric that the server serves is in docs/operating.md, and the other
   const text = await (await fetch(`${server.berth.metricsUrl}/metrics`)).text()
   const served = new Set([...text.matchAll(/^# TYPE (berth_\S+) /gm)].map(([, name = '']) => name))
   // The certificate's expiry is there with TLS only, and workers where there are some.
-  const expected = [...documented].filter((name) => !/^berth_(tls_|workers?_)/.test(name))
+  const expected = [...documented].filter((name) => !/^berth_(tls_|workers?(_|$))/.test(name))
   assert.deepEqual([...served].sort(), expected.sort())
 })
 

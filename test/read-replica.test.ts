@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import pg from 'pg'
 import { osvRecord } from './support/advisories/feeds.ts'
 import { call } from './support/api/rest.ts'
 import { type ObservedServer, observe } from './support/database/database-outage.ts'
 import {
-  freePort,
   type OwnPostgres,
   startPostgres,
   startStandby,
   withoutPostgres,
 } from './support/database/postgres.ts'
+import {
+  countReads,
+  isReplicaUsed,
+  listAll,
+  runSql,
+  startBalancer,
+  startNode,
+  writeAndList,
+} from './support/database/replica-reads.ts'
 import { eventually } from './support/eventually.ts'
-import { type Cleanup, runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { type Cleanup, runBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** Reads from a standby (BERTH_DATABASE_READ_URL), with real replication. */
 describe('read replica', { skip: withoutPostgres }, () => {
@@ -36,52 +41,15 @@ describe('read replica', { skip: withoutPostgres }, () => {
       BERTH_BASE_URL: 'http://berth.test',
       BERTH_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
     }
-    const serving = await startNode(suite)
+    const serving = await startNode(suite, env)
     const { stdout } = await runBerth(suite, ['admin', 'bootstrap', '--json'], env)
     const { token, organization } = JSON.parse(stdout)
     node = observe({ serving, token, organization: organization.uid })
-    await eventually(isReplicaUsed)
+    await eventually(() => isReplicaUsed(node))
   })
   after(async () => {
     for (const work of cleanups.reverse()) await work()
   })
-
-  /** All nodes have one base URL, which is not their address. */
-  const startNode = async (t: Cleanup, more: Readonly<Record<string, string>> = {}) => {
-    const port = await freePort()
-    const serving = await serveBerth(t, { ...env, ...more, BERTH_LISTEN: `127.0.0.1:${port}` })
-    return { ...serving, url: `http://127.0.0.1:${port}` }
-  }
-
-  const listAll = (through = node) =>
-    call('GET', `${through.serving.url}/audit/v1/events?pageSize=1`, { token: node.token })
-
-  /** Creates a group, and returns how many events of it the audit log lists, which a replica serves. */
-  const writeAndList = async (through = node, writer = node) => {
-    const { status, body, text } = await writer.write()
-    assert.equal(status, 200, text)
-    const address = `${through.serving.url}/audit/v1/events?resourceUid=${encodeURIComponent(body.uid)}`
-    const listed = await call('GET', address, { token: node.token })
-    assert.equal(listed.status, 200, listed.text)
-    return listed.body.events.length as number
-  }
-
-  const countReads = async (of = node) => {
-    const text = await (await of.get('/metrics')).text()
-    const count = (server: string) =>
-      Number(
-        new RegExp(`^berth_database_replica_reads_total\\{outcome="${server}"\\} (\\d+)$`, 'm').exec(
-          text,
-        )?.[1],
-      )
-    return { replica: count('replica'), behind: count('behind'), unavailable: count('unavailable') }
-  }
-
-  const isReplicaUsed = async (of = node) => {
-    const before = await countReads(of)
-    assert.equal((await listAll(of)).status, 200)
-    return (await countReads(of)).replica > before.replica
-  }
 
   const sessionsOn = async (server: OwnPostgres) =>
     Number(
@@ -93,45 +61,38 @@ describe('read replica', { skip: withoutPostgres }, () => {
       )[0]?.n,
     )
 
-  const runSql = async (server: OwnPostgres, text: string) => {
-    const client = new pg.Client({ connectionString: server.url })
-    await client.connect()
-    try {
-      return (await client.query(text)).rows
-    } finally {
-      await client.end()
-    }
-  }
-
   test('a list includes every change that was acknowledged before, through any node', async (t) => {
-    const other = observe({ ...node, serving: await startNode(t) })
+    const token = "select value from settings where name = 'replication_token'"
+    const first = await runSql(primary, token)
+    const other = observe({ ...node, serving: await startNode(t, env) })
     await eventually(() => isReplicaUsed(other))
+    assert.deepEqual(await runSql(primary, token), first, 'one token for all nodes')
     const before = await countReads(other)
-    for (let n = 0; n < 40; n++) assert.equal(await writeAndList(other), 1, `change ${n}`)
+    for (let n = 0; n < 40; n++) assert.equal(await writeAndList(other, node), 1, `change ${n}`)
     const { replica } = await countReads(other)
     assert.ok(replica > before.replica, 'the replica served reads')
     assert.ok((await sessionsOn(standby)) > 0, 'through connections to it')
   })
 
   test('the primary serves reads while the replica is behind (databaseReplicaWaitMs), until it has caught up', async () => {
-    await eventually(isReplicaUsed)
-    const before = await countReads()
+    await eventually(() => isReplicaUsed(node))
+    const before = await countReads(node)
     await runSql(standby, 'select pg_wal_replay_pause()')
     try {
-      for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
-      const { replica, behind } = await countReads()
+      for (let n = 0; n < 5; n++) assert.equal(await writeAndList(node), 1, `change ${n}`)
+      const { replica, behind } = await countReads(node)
       assert.equal(replica, before.replica)
       assert.ok(behind > before.behind)
     } finally {
       await runSql(standby, 'select pg_wal_replay_resume()')
     }
-    await eventually(isReplicaUsed)
+    await eventually(() => isReplicaUsed(node))
   })
 
   test('lists and the API of OSV include an advisory that was just imported', async () => {
-    await eventually(isReplicaUsed)
+    await eventually(() => isReplicaUsed(node))
     const { serving, organization, token } = node
-    const before = await countReads()
+    const before = await countReads(node)
     for (let n = 1; n <= 5; n++) {
       const record = osvRecord(n)
       const documents = [{ name: 'a.json', content: Buffer.from(JSON.stringify(record)).toString('base64') }]
@@ -149,23 +110,23 @@ describe('read replica', { skip: withoutPostgres }, () => {
       const one = await fetch(`${serving.url}/osv/${organization}/v1/vulns/${record['id']}`, { headers })
       assert.equal(one.status, 200, await one.text())
     }
-    assert.ok((await countReads()).replica > before.replica)
+    assert.ok((await countReads(node)).replica > before.replica)
   })
 
   test('a replica that does not respond fails no read, and is used again when it does (databaseReplicaCheckMs)', async () => {
-    await eventually(isReplicaUsed)
-    const before = await countReads()
+    await eventually(() => isReplicaUsed(node))
+    const before = await countReads(node)
     standby.freeze()
     try {
-      const together = await Promise.all(Array.from({ length: 60 }, () => listAll()))
+      const together = await Promise.all(Array.from({ length: 60 }, () => listAll(node)))
       assert.deepEqual(new Set(together.map(({ status }) => status)), new Set([200]))
-      for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
-      assert.ok((await countReads()).unavailable > before.unavailable)
+      for (let n = 0; n < 5; n++) assert.equal(await writeAndList(node), 1, `change ${n}`)
+      assert.ok((await countReads(node)).unavailable > before.unavailable)
       assert.equal((await node.get('/readyz')).status, 200)
     } finally {
       standby.thaw()
     }
-    await eventually(isReplicaUsed)
+    await eventually(() => isReplicaUsed(node))
   })
 
   test('berth admin check says whether the replica can be used', async (t) => {
@@ -182,7 +143,10 @@ describe('read replica', { skip: withoutPostgres }, () => {
   test('several standbys behind one address serve reads, and one that is behind is not used', async (t) => {
     const second = await startStandby(t, primary)
     const address = await startBalancer(t, [standby, second])
-    const other = observe({ ...node, serving: await startNode(t, { BERTH_DATABASE_READ_URL: address }) })
+    const other = observe({
+      ...node,
+      serving: await startNode(t, { ...env, BERTH_DATABASE_READ_URL: address }),
+    })
     await eventually(() => isReplicaUsed(other))
     /** Each read that runs beside others has a connection of its own, and so reaches both. */
     const listTogether = () => Promise.all(Array.from({ length: 10 }, () => listAll(other)))
@@ -194,9 +158,9 @@ describe('read replica', { skip: withoutPostgres }, () => {
     try {
       const before = await countReads(other)
       await eventually(async () => {
-        assert.equal(await writeAndList(other), 1)
+        assert.equal(await writeAndList(other, node), 1)
         await listTogether()
-        assert.equal(await writeAndList(other), 1)
+        assert.equal(await writeAndList(other, node), 1)
         return (await countReads(other)).behind > before.behind
       })
     } finally {
@@ -207,6 +171,7 @@ describe('read replica', { skip: withoutPostgres }, () => {
 
   test('a standby that did not follow the failover is not used, even if it has replayed more of the log', async (t) => {
     const candidate = await startStandby(t, primary)
+    const following = await startStandby(t, candidate)
     const left = await startStandby(t, primary)
     candidate.promote()
     await eventually(
@@ -218,12 +183,13 @@ describe('read replica', { skip: withoutPostgres }, () => {
       observe({
         ...node,
         serving: await startNode(t, {
+          ...env,
           BERTH_DATABASE_URL: candidate.url,
           BERTH_DATABASE_READ_URL: replica.url,
         }),
       })
     const stale = await through(left)
-    for (let n = 0; n < 5; n++) assert.equal(await writeAndList(stale, stale), 1, `change ${n}`)
+    for (let n = 0; n < 5; n++) assert.equal(await writeAndList(stale), 1, `change ${n}`)
     const position = async (server: OwnPostgres, text: string) => (await runSql(server, text))[0]?.n
     const written = await position(candidate, 'select pg_current_wal_flush_lsn()::text as n')
     await eventually(
@@ -233,42 +199,19 @@ describe('read replica', { skip: withoutPostgres }, () => {
     )
     assert.equal(await isReplicaUsed(stale), false)
     assert.equal((await countReads(stale)).replica, 0)
-    // One that follows the new primary is used.
-    const current = await through(await startStandby(t, candidate))
+    // One that follows the new primary is used, also before its next checkpoint.
+    const current = await through(following)
     await eventually(() => isReplicaUsed(current))
-    assert.equal(await writeAndList(current, current), 1)
+    assert.equal(await writeAndList(current), 1)
   })
 
   test('a replica that is promoted, or ends, is not used', async () => {
-    await eventually(isReplicaUsed)
+    await eventually(() => isReplicaUsed(node))
     standby.promote()
-    await eventually(async () => !(await isReplicaUsed()))
-    assert.equal(await writeAndList(), 1)
+    await eventually(async () => !(await isReplicaUsed(node)))
+    assert.equal(await writeAndList(node), 1)
     await standby.kill()
-    for (let n = 0; n < 5; n++) assert.equal(await writeAndList(), 1, `change ${n}`)
+    for (let n = 0; n < 5; n++) assert.equal(await writeAndList(node), 1, `change ${n}`)
     assert.equal((await node.get('/readyz')).status, 200)
   })
 })
-
-/** Distributes connections over servers, in turn, as a service or a TCP balancer does. Returns its address. */
-async function startBalancer(t: Cleanup, servers: readonly OwnPostgres[]): Promise<string> {
-  let at = 0
-  const balancer = createServer((client) => {
-    const { port = 0 } = servers[at++ % servers.length] ?? {}
-    const server = connect(port, '127.0.0.1')
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const)
-      one
-        .on('error', () => other.destroy())
-        .on('close', () => other.destroy())
-        .pipe(other)
-  }).listen(0, '127.0.0.1')
-  await once(balancer, 'listening')
-  t.after(() => {
-    balancer.close()
-  })
-  const { port } = balancer.address() as AddressInfo
-  return `postgres://berth@127.0.0.1:${port}/postgres`
-}

@@ -36,6 +36,8 @@ describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
 
   test('the printed link creates the owner account, with the keyboard only', async () => {
     await page.goto(berth.url + (await setupPath(berth)))
+    // Keys before the page has its focus are lost.
+    await page.waitForSelector('input:focus')
     await page.keyboard.type('Ada Lovelace')
     for (const text of ['ada@example.com', PASSWORD]) {
       await page.keyboard.press('Tab')

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { webBrowser } from './support/browser/web-browser.ts'
 import { assertGolden } from './support/golden.ts'
-import { processEnvironment, serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
+import {
+  built,
+  processEnvironment,
+  serveBerth,
+  spawnBerth,
+  temporaryDirectory,
+} from './support/server/process.ts'
 import { submitConsent } from './support/signin/oauth.ts'
 
 /**
@@ -19,8 +26,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = blocksOf(readFileSync(`${root}README.md`, 'utf8'))
 const blocks = blocksOf(readFileSync(`${root}docs/walkthrough.md`, 'utf8'))
 
-/** A function for the shell that starts the programs of `npx berth` and `npx node`. */
-const WITHOUT_NPX = `npx() { local program=$1; shift; [ "$program" = node ] || set -- bin/berth.js "$@"; node "$@"; }`
+/** The programs that the pages start with npx. */
+const NPX_PROGRAMS = ['berth', 'node']
+/** A function for the shell that starts each of them with npx first, which takes longer than most of them, and then without it. */
+const NPX_FIRST = `npx() {
+  if [ ! -e "$FOUND_BY_NPX/$1" ]; then touch "$FOUND_BY_NPX/$1"; command npx "$@"; return; fi
+  local program=$1; shift; [ "$program" = node ] || set -- "$PROGRAM" "$@"; node "$@"
+}`
 
 const signIn = readme.find(({ text }) => text.includes('auth login'))?.text ?? ''
 
@@ -58,12 +70,12 @@ for (const start of ['an empty data directory', 'an owner account, whose organiz
       return language === 'sh' ? [{ commands: text, shown }] : []
     })
     const outputs = await replay(
+      t,
       steps.map(({ commands }) => commands),
       { BERTH: server.url, ISSUER: issuer, BERTH_DATA_DIR: dataDir },
       {
+        found: start === 'an empty data directory' ? [] : NPX_PROGRAMS,
         log: () => Object.values(server.output()).join('\n'),
-        // One round shows that npx finds the programs; it takes longer than most of them.
-        prelude: start === 'an empty data directory' ? '' : WITHOUT_NPX,
       },
     )
 
@@ -120,7 +132,7 @@ test('the owner account and the command line work as the README describes', {
   assert.equal(signedIn.code, 0, signedIn.stderr)
 
   const commands = others.map((line) => line.replaceAll('http://127.0.0.1:8080', '"$BERTH_API"'))
-  const [made = '', listed = '', answered = ''] = await replay(commands, env)
+  const [made = '', listed = '', answered = ''] = await replay(t, commands, env, { found: NPX_PROGRAMS })
   assert.match(made, /team/)
   assert.match(listed, /team/)
   const { groups } = JSON.parse(answered)
@@ -136,26 +148,34 @@ function blocksOf(markdown: string) {
 interface ReplayOptions {
   /** Returns what the server printed, for a failure. */
   readonly log?: () => string
-  /** Runs before the first step. */
-  readonly prelude?: string
+  /** Programs that another round has started with npx. */
+  readonly found: readonly string[]
 }
 
 /** Runs all commands in one shell; what each step printed. */
 async function replay(
+  t: TestContext,
   steps: readonly string[],
   env: Readonly<Record<string, string>>,
-  { log = () => '', prelude = '' }: ReplayOptions = {},
+  { found, log = () => '' }: ReplayOptions,
 ): Promise<string[]> {
+  const foundByNpx = temporaryDirectory(t)
+  for (const program of found) writeFileSync(join(foundByNpx, program), '')
   const mark = '~~~ end of step ~~~\n'
   const script = [
     'set -euo pipefail',
-    prelude,
+    NPX_FIRST,
     ...steps.flatMap((step) => [step, `printf '${mark.trim()}\\n'`]),
   ]
   const shell = spawn('bash', ['-c', script.join('\n')], {
     cwd: root,
     // Nothing of it may need the network.
-    env: processEnvironment({ npm_config_offline: 'true', ...env }),
+    env: processEnvironment({
+      npm_config_offline: 'true',
+      FOUND_BY_NPX: foundByNpx,
+      PROGRAM: built,
+      ...env,
+    }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -218,6 +219,38 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await eventually(async () => (await metric(server.url, 'berth_workers_ready')) === 2)
     })
 
+    test('a flood of connections from one address costs only connections of this address', {
+      skip: engine !== 'sqlite' && 'the same on every database',
+    }, async (t) => {
+      const { hostname: host, port } = new URL(server.url)
+      const workers = [server.pid(1), server.pid(2)]
+      t.after(() => {
+        for (const pid of workers) process.kill(pid, 'SIGCONT')
+      })
+      for (const pid of workers) process.kill(pid, 'SIGSTOP')
+      const ask = () => statusOf(new Agent(), `${server.url}/healthz`, {})
+      const replies = [ask(), ask()]
+      const flood: Socket[] = []
+      t.after(() => {
+        for (const socket of flood) socket.resetAndDestroy()
+      })
+      const surplus = 20
+      while (flood.length < limits.workerConnectionsWaitingMax + surplus) {
+        const socket = connect({ host, port: Number(port), localAddress: '127.0.0.2' })
+        socket.on('error', () => undefined)
+        await once(socket, 'connect')
+        flood.push(socket)
+      }
+      const closed = () => flood.filter((socket) => socket.closed).length
+      await eventually(() => closed() >= surplus)
+      replies.push(...Array.from({ length: 10 }, ask))
+      await eventually(() => closed() >= surplus + 10)
+
+      for (const pid of workers) process.kill(pid, 'SIGCONT')
+      for (const reply of replies) assert.equal((await reply).status, 200)
+      assert.ok((await metric(server.url, 'berth_worker_connections_dropped_total')) >= surplus + 10)
+    })
+
     test('SIGTERM drains both', async (t) => {
       const path = `/iam/v2beta1/groups/${server.organization}`
       const headers = { authorization: `Bearer ${server.tokens.api}` }
@@ -305,22 +338,39 @@ test('workers serve HTTP/2 and TLS; the listener for metrics adds up all workers
     },
   )
 
-  await t.test('a worker that cannot start ends the server, with its reason', async () => {
-    writeFileSync(env.BERTH_TLS_KEY_FILE, 'no key')
-    const started =
-      server
-        .output()
-        .stderr.split('\n')
-        .find((one) => one.includes('"msg":"a worker started"')) ?? '{}'
-    process.kill((JSON.parse(started) as { pid: number }).pid, 'SIGKILL')
-    const { code, stderr } = await server.finished
-    assert.equal(code, 1)
-    assert.equal(stderr.match(/^berth: .*BERTH_TLS_/gm)?.length, limits.workerStartsMax, stderr)
-    assert.match(
-      stderr,
-      new RegExp(`a worker could not start ${limits.workerStartsMax} times in a row: the server stops`),
-    )
-  })
+  await t.test(
+    'a worker that replaces another one uses the former certificate while the files are invalid',
+    async () => {
+      const served = async () => {
+        const { hostname: host, port } = new URL(server.url)
+        const socket = connectTls({ host, port: Number(port), rejectUnauthorized: false })
+        await once(socket, 'secureConnect')
+        const { fingerprint256 } = socket.getPeerCertificate()
+        socket.destroy()
+        return fingerprint256
+      }
+      const servedByAll = async () => [
+        ...new Set([await served(), await served(), await served(), await served()]),
+      ]
+      const logged = (text: string) => server.output().stderr.split(text).length - 1
+      const before = await servedByAll()
+      writeFileSync(env.BERTH_TLS_KEY_FILE, 'no key')
+      await eventually(() => logged('the former certificate stays in use: BERTH_TLS_KEY_FILE') === 2)
+      const [, pid] = /"pid":(\d+),"msg":"a worker started"/.exec(server.output().stderr) ?? []
+      process.kill(Number(pid), 'SIGKILL')
+      await eventually(() => logged('"msg":"serving"') === 3)
+      await eventually(async () => (await metric(url, 'berth_workers_ready')) === 2)
+      assert.equal(logged('the former certificate stays in use: BERTH_TLS_KEY_FILE'), 3)
+      assert.deepEqual(await servedByAll(), before)
+      assert.ok(!server.output().stderr.includes('PRIVATE KEY'))
+
+      const renewed = selfSignedCertificate()
+      writeFileSync(env.BERTH_TLS_CERT_FILE, renewed.cert)
+      writeFileSync(env.BERTH_TLS_KEY_FILE, renewed.key)
+      const fingerprint = new X509Certificate(renewed.cert).fingerprint256
+      await eventually(async () => (await servedByAll()).join() === fingerprint)
+    },
+  )
 })
 
 test('a start that fails ends as without workers', { skip }, async (t) => {

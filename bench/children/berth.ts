@@ -65,6 +65,15 @@ serveParent(
         return Reflect.apply(query, this, args)
       } as typeof query
     },
+    /** A token for each of these identities. */
+    tokensOf: (identities: readonly string[]) =>
+      Promise.all(
+        identities.map(
+          async (identity) =>
+            (await installation.tokensFor(addresses).issue({ identity, audiences: [addresses.baseUrl] }))
+              .token,
+        ),
+      ),
     /** Refresh tokens of so many sessions of the identity. */
     refreshTokens: (count: number) =>
       Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),

@@ -17,18 +17,32 @@ export function residentMb(pid: number): number {
   return Number(kib) / KIB_PER_MB
 }
 
-/** A process and those that it has started. */
-function processesOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  )
-  return [pid, ...children.flatMap(processesOf)]
+/** A process and those that it has started and that still run. */
+export function processesOf(pid: number): number[] {
+  return [pid, ...ifRunning(() => childrenOf(pid), []).flatMap(processesOf)]
 }
 
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+}
+
+/** With the children that have ended and that it has waited for. */
 function cpuUs(pid: number): number {
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
-  return (user + system) * CLOCK_TICK_US
+  const [, fields = ''] = ifRunning(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '').split(') ')
+  const ticks = fields.split(' ').slice(11, 15).map(Number)
+  return ticks.reduce((sum, one) => sum + one, 0) * CLOCK_TICK_US
+}
+
+/** `fallback`: for a process that has ended meanwhile. */
+export function ifRunning<T>(read: () => T, fallback: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return fallback
+    throw error
+  }
 }
 
 export function freePort(): Promise<number> {

@@ -2,11 +2,13 @@ import type { Bench, Result } from '../bench.ts'
 import type { ServedReady } from '../children/served.ts'
 import type { Place } from '../configuration.ts'
 import { parentsOf } from '../dataset.ts'
-import { cycle, httpLoad, request } from '../http-load.ts'
+import { cycle, flowLoad, httpLoad, type Load, request, requestHead } from '../http-load.ts'
 import { inTurn, type Measured } from '../rounds.ts'
 import { CONNECTIONS, getPaths, listPaths } from './rest-reads.ts'
 
 const CONCURRENT = 16
+/** Its reply closes the connection. */
+const PROBE = requestHead('GET', '/healthz', ['connection: close'])
 
 /** `berth serve` with two workers against one process, both on all cores, which the load generator uses too. */
 export async function measureWorkers(bench: Bench): Promise<Result[]> {
@@ -24,14 +26,13 @@ async function onPlaces(bench: Bench, engine: string, one: Place, two: Place): P
   const start = (place: Place, workers: number) =>
     bench.start<ServedReady>('served', { ...place, env: { BERTH_WORKERS: String(workers) } }, 'any')
   const servers = [await start(two, 2), await start(one, 1)]
-  const compare = async (title: string, connections: number, next: (token: string) => () => Buffer) => {
+  const compare = async (title: string, load: (server: ServedReady, seconds: number) => Promise<Load>) => {
     const [ours, theirs] = (await inTurn(
       bench,
       servers.map((child, index) => ({
         name: `${2 - index} at ${title}`,
         child,
-        load: (seconds: number) =>
-          httpLoad({ port: child.ready.port, next: next(child.ready.token) }, connections, seconds),
+        load: (seconds: number) => load(child.ready, seconds),
       })),
     )) as [Measured, Measured]
     return {
@@ -44,6 +45,8 @@ async function onPlaces(bench: Bench, engine: string, one: Place, two: Place): P
       note: `by rate; by CPU ${(theirs.cpuUs / ours.cpuUs).toFixed(2)}`,
     } satisfies Result
   }
+  const compareRequests = (title: string, connections: number, next: (token: string) => () => Buffer) =>
+    compare(title, ({ port, token }, seconds) => httpLoad({ port, next: next(token) }, connections, seconds))
   const reads = (paths: readonly string[]) => (token: string) =>
     cycle(paths.map((path) => request('GET', path, { token })))
   const parents = parentsOf(bench.sizes.usual)
@@ -53,9 +56,15 @@ async function onPlaces(bench: Bench, engine: string, one: Place, two: Place): P
   }
   let last = 0
   return [
-    await compare('REST Get', CONNECTIONS, reads(getPaths(bench))),
-    await compare('REST List', CONNECTIONS, reads(listPaths(bench))),
-    await compare('REST Create, one at a time', 1, creates),
-    await compare(`REST Create, ${CONCURRENT} at a time`, CONCURRENT, creates),
+    await compareRequests('REST Get', CONNECTIONS, reads(getPaths(bench))),
+    await compareRequests('REST List', CONNECTIONS, reads(listPaths(bench))),
+    await compareRequests('REST Create, one at a time', 1, creates),
+    await compareRequests(`REST Create, ${CONCURRENT} at a time`, CONCURRENT, creates),
+    await compare('new connections', ({ port }, seconds) =>
+      flowLoad(port, CONNECTIONS, seconds, async (client) => {
+        const { status } = await client.send(PROBE)
+        if (status !== 200) throw new Error(`the server answered ${status} under load`)
+      }),
+    ),
   ]
 }

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packPackages } from '../packages/pack.ts'
 import { run } from '../release/run.ts'
-import { createBase } from './debian.ts'
+import { addInit, createBase } from './debian.ts'
 import { addReferrer, type FinishedImage, finishImage } from './layout.ts'
 import { createBillOfMaterials } from './sbom.ts'
 
@@ -50,6 +50,7 @@ function build(options: ImageOptions, storage: readonly string[]): BuiltImage {
   const packages = createBase(directory, base, architecture)
   const buildBase = join(directory, 'build-base')
   createBuildBase(directory, buildBase, dependencies.node)
+  const init = addInit(join(directory, 'init'), buildBase, architecture)
 
   const context = join(directory, 'context')
   mkdirSync(join(context, 'dist/tarballs'), { recursive: true })
@@ -86,7 +87,7 @@ function build(options: ImageOptions, storage: readonly string[]): BuiltImage {
 
   const container = buildah('from', '--pull-never', 'localhost/berth')
   const root = buildah('mount', container)
-  const bill = createBillOfMaterials(join(root, 'opt/berth'), packages, version)
+  const bill = createBillOfMaterials(join(root, 'opt/berth'), [...packages, ...init], version)
   writeFileSync(`${output}.cdx.json`, bill)
   addReferrer(output, image, 'application/vnd.cyclonedx+json', bill)
   return { ...image, tag: version }

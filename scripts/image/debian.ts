@@ -26,8 +26,25 @@ export interface DebianPackage {
   readonly architecture: string
 }
 
-/** Downloads the packages with apt, which verifies their signatures, and unpacks them into `root`. Changes nothing of this machine. */
+/** Creates the file system in `root`. Changes nothing of this machine. */
 export function createBase(directory: string, root: string, architecture: string): readonly DebianPackage[] {
+  const installed = unpackPackages(directory, root, architecture, packages)
+  complete(root)
+  return installed
+}
+
+/** Adds the init of the image to the file system of its build stage, which copies it. */
+export function addInit(directory: string, root: string, architecture: string): readonly DebianPackage[] {
+  return unpackPackages(directory, root, architecture, ['tini'])
+}
+
+/** Downloads the packages with apt, which verifies their signatures, and unpacks them into `root`. */
+function unpackPackages(
+  directory: string,
+  root: string,
+  architecture: string,
+  names: readonly string[],
+): readonly DebianPackage[] {
   const state = join(directory, 'apt')
   for (const name of ['lists/partial', 'archives/partial', 'packages'])
     mkdirSync(join(state, name), { recursive: true })
@@ -51,13 +68,11 @@ export function createBase(directory: string, root: string, architecture: string
   const settings = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
   const apt = (...args: string[]) => run('apt-get', [...settings, '-qq', ...args], join(state, 'packages'))
   apt('update')
-  apt('download', ...packages)
-  mkdirSync(root)
-  const installed = readdirSync(join(state, 'packages'))
+  apt('download', ...names)
+  mkdirSync(root, { recursive: true })
+  return readdirSync(join(state, 'packages'))
     .sort()
     .map((file) => unpack(join(state, 'packages', file), root))
-  complete(root)
-  return installed
 }
 
 function unpack(file: string, root: string): DebianPackage {

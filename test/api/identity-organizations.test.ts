@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { randomUids, rootOf, type Uid } from '@berth/server/api/uid.ts'
 import { recordOrganization } from '@berth/server/iam/identities/organizations.ts'
-import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
-import { inTransaction } from '@berth/server/storage/db.ts'
 import fc from 'fast-check'
 import { type Api, apiOf, managedRole, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
 import { databases } from '../support/database/databases.ts'
-import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { collectBeforeCommit, collectNow } from '../support/registry/collection-run.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 
 /** The organizations of users, where a distributed database reads their permissions. */
 
-/** Until garbage collection waits for the binding, also on a busy machine. */
-const WAITING_MS = 1500
 const ROUNDS = 6
 const CONCURRENT = 5
 const USERS = 3
@@ -46,17 +42,6 @@ const roles = ['viewer', 'editor'].map(managedRole)
 interface User {
   readonly uid: string
   readonly api: Api
-}
-
-const collect = async ({ berth }: Pick<TestBerth, 'berth'>) => {
-  const { installation, blobs } = berth
-  await collectGarbage({
-    store: installation.store,
-    blobs,
-    graceMs: 60_000,
-    dryRun: false,
-    requireKnownStore: true,
-  })
 }
 
 onEveryDatabase('organizations of users', (cast) => {
@@ -155,7 +140,7 @@ onEveryDatabase('organizations of users', (cast) => {
                 return reply
               }
               case 'collect':
-                await collect(cast().berth)
+                await collectNow(cast().berth)
                 succeeded.add(kind)
                 return undefined
             }
@@ -177,7 +162,7 @@ onEveryDatabase('organizations of users', (cast) => {
                 if (identity_uid === uid) assert.ok(visible.has(parent), `${uid} does not see ${parent}`)
             }
           }
-          await collect(cast().berth)
+          await collectNow(cast().berth)
           assert.deepEqual([...(await stored())].sort(), [...(await expected())].sort())
         },
       ),
@@ -190,7 +175,7 @@ onEveryDatabase('organizations of users', (cast) => {
     const identity_uid = await createPerson(cast().berth)
     const row = { root: rootOf(identity_uid), identity_uid, organization: randomUids.root() }
     await db().kysely.insertInto('identity_organizations').values(row).execute()
-    await collect(cast().berth)
+    await collectNow(cast().berth)
     assert.ok((await stored()).has(`${identity_uid} ${row.organization}`))
     await db().kysely.deleteFrom('identity_organizations').where('identity_uid', '=', identity_uid).execute()
   })
@@ -208,10 +193,7 @@ for (const database of databases.filter(({ name }) => ['postgres', 'citus'].incl
       .insertInto('identity_organizations')
       .values({ root: identity_uid, identity_uid, organization: root })
       .execute()
-    const isWritten = Promise.withResolvers<void>()
-    const end = Promise.withResolvers<void>()
-    // As in a distributed database between the commits of two servers.
-    const writing = inTransaction(db, async (tx) => {
+    await collectBeforeCommit(berth, async (tx) => {
       await recordOrganization(db, tx, root as Uid, [identity_uid])
       await tx
         .insertInto('role_bindings')
@@ -227,14 +209,7 @@ for (const database of databases.filter(({ name }) => ['postgres', 'citus'].incl
           updated_ms: 0,
         })
         .execute()
-      isWritten.resolve()
-      await end.promise
     })
-    await isWritten.promise
-    const collecting = collect(berth)
-    await Promise.race([collecting, setTimeout(WAITING_MS)])
-    end.resolve()
-    await Promise.all([writing, collecting])
     const rows = await db.kysely
       .selectFrom('identity_organizations')
       .selectAll()

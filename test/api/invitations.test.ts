@@ -383,6 +383,20 @@ onEveryDatabase('accepting invites', (cast) => {
     )
   })
 
+  test('an organization with many invites does not hide those of others', async () => {
+    const email = `${newName('many')}@example.com`
+    const [many, one] = [await cast().organization(), await cast().organization()]
+    for (let n = 0; n <= limits.receivedInvitesMax; n += 1)
+      await many.owner.api.create(`iam/groupInvites/${many.uid}`, { ...offer, email })
+    const last = { ...offer, ttl: '7200s', email }
+    const { uid } = await one.owner.api.create(`iam/groupInvites/${one.uid}`, last)
+    const { api } = await person(email)
+    const { invites, more } = (await api.get('iam/groupInvites:findReceived')).body
+    assert.equal(invites.length, limits.receivedInvitesMax)
+    assert.equal(invites.at(-1).uid, uid)
+    assert.equal(more, true)
+  })
+
   test('invites of other organizations do not hide those that a user of an organization’s provider can accept', async () => {
     const email = `${newName('hidden')}@example.com`
     const issuer = `https://${newName('idp')}.example.com`

@@ -254,17 +254,20 @@ onEveryDatabase('the operator API', (cast) => {
     assertFails(refused, 400, 9, /in progress/)
     const cancelled = await api.post(`storage/runs/${id}:cancel`)
     assert.equal(cancelled.body.cancelRequested, true)
-    await eventually(async () => {
-      const { body } = await api.get(`storage/runs/${id}`)
-      return body.state === 'STORAGE_RUN_STATE_CANCELLED'
-    })
+    const hasEnded = (run: string) =>
+      eventually(async () => {
+        const { body } = await api.get(`storage/runs/${run}`)
+        return body.state === 'STORAGE_RUN_STATE_CANCELLED'
+      })
+    await hasEnded(id)
     const again = await runner.start(request)
-    assert.ok(again, 'the lease was released')
+    assert.ok(again, 'a run that has ended has released its lease')
     const dryRun = await runner.start({ ...request, dryRun: true })
     assert.ok(dryRun, 'a dry run needs no lease')
     assert.equal(await runner.start({ ...request, dryRun: true }), undefined)
     await api.post(`storage/runs/${dryRun}:cancel`)
-    await eventually(async () => (await runner.start({ ...request, dryRun: true })) !== undefined)
+    await hasEnded(dryRun)
+    assert.ok(await runner.start({ ...request, dryRun: true }), 'the next dry run can start')
     await runner.stop()
     const { body } = await api.get(`storage/runs/${again}`)
     assert.deepEqual([body.state, body.error], ['STORAGE_RUN_STATE_FAILED', 'the server stopped'])
@@ -344,6 +347,7 @@ onEveryDatabase('the operator API', (cast) => {
     await collectRecorded({
       store,
       blobs: berth.berth.blobs,
+      ballast: noBallast,
       graceMs: limits.gcGraceMsDefault,
       dryRun: true,
       requireKnownStore: true,

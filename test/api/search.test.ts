@@ -316,3 +316,43 @@ onEveryDatabase('search', (cast) => {
     assert.deepEqual(await parents((await organization.member('registry.pull')).api), [])
   })
 })
+
+onEveryDatabase(
+  'search in more folders than a statement has parts for',
+  (cast) => {
+    test('advisories in all of them are found', async () => {
+      const { uid: root, member, owner } = await cast().organization()
+      const mark = newName('pack')
+      const names = ['a', 'b', 'c']
+      const folders = []
+      for (const name of names) folders.push((await owner.api.create(`iam/groups/${root}`, { name })).uid)
+      const { uid, api } = await member('viewer', folders[0])
+      for (const folder of folders.slice(1))
+        await owner.api.create(`iam/roleBindings/${folder}`, {
+          identityUid: uid,
+          roleUid: managedRole('viewer'),
+        })
+      for (const [at, folder] of folders.entries()) {
+        const osv = {
+          id: `GHSA-cfgh-jmpq-cfg${'hjm'[at]}`,
+          modified: '2025-01-02T03:04:05Z',
+          affected: [{ package: { ecosystem: 'npm', name: mark } }],
+        }
+        const content = Buffer.from(JSON.stringify(osv)).toString('base64')
+        await cast().admin.create(`vulnerabilities/advisories/${folder}:importDocuments`, {
+          documents: [{ name: 'a.json', content }],
+        })
+      }
+      const parameters = new URLSearchParams({ text: mark, kinds: 'RESOURCE_KIND_ADVISORY' })
+      const path = `${cast().berth.url}/search/v1/resources:search?${parameters}`
+      const { body } = await call('GET', path, { token: api.token })
+      assert.deepEqual(
+        body.resources.map(({ path: found }: Json) => found.split('/')[1]).toSorted(),
+        names,
+        JSON.stringify(body),
+      )
+      assert.deepEqual(body.incompleteKinds, [])
+    })
+  },
+  { sizes: { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: 2 } },
+)

@@ -5,6 +5,7 @@ import { organizationSettings } from '@berth/server/operator/organization-settin
 import { currentUsageReader } from '@berth/server/registry/usage/current-usage.ts'
 import { createTransferCounter } from '@berth/server/registry/usage/transfer-counter.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
+import { databaseFailure } from '@berth/server/storage/engines/postgres/errors.ts'
 import {
   type Api,
   assertError,
@@ -209,6 +210,7 @@ onEveryDatabase(
         db,
         clock: now,
         onError: (error) => assert.fail(String(error)),
+        onDropped: (transfers) => assert.fail(`${transfers} are not counted`),
       })
       for (const repo of repos) counter.countPull(repo)
       await counter.stop()
@@ -225,6 +227,44 @@ onEveryDatabase(
         .where('pulls', '=', 1)
         .execute()
       assert.deepEqual(days, [{ root: organization.uid }])
+    })
+
+    test('a commit whose outcome is unknown counts no pull twice, and later ones are counted', async () => {
+      const { db } = cast().berth.berth.installation.store
+      const { organization, root, owner } = await createRegistryFixture(cast())
+      await pushImage(owner, `${root}/web`, testImage(), 'v1')
+      const { repos } = (await organization.owner.api.get('registry/repos', { 'uidp.descendants_of': root }))
+        .body
+      let unconfirmed = 1
+      let errors = 0
+      const counter = createTransferCounter({
+        db: {
+          ...db,
+          async transaction(work, options) {
+            const result = await db.transaction(work, options)
+            if (unconfirmed-- <= 0) return result
+            throw databaseFailure(Object.assign(new Error('reset'), { code: 'ECONNRESET' }), 'commit')
+          },
+        },
+        clock: now,
+        flushMs: 5,
+        onError: () => {
+          errors++
+        },
+        onDropped: (transfers) => assert.fail(`${transfers} are not counted`),
+      })
+      for (let n = 0; n < 3; n++) counter.countPull(repos[0].uid)
+      await eventually(() => errors === 1)
+      counter.countPull(repos[0].uid)
+      await counter.stop()
+      for (const table of ['repo_usage_days', 'usage_days'] as const) {
+        const { pulls } = await db.kysely
+          .selectFrom(table)
+          .select('pulls')
+          .where('root', '=', root)
+          .executeTakeFirstOrThrow()
+        assert.equal(Number(pulls), 4)
+      }
     })
 
     test('old days are deleted after the organization, too', async () => {

@@ -5,10 +5,14 @@ import { chooseInCombobox } from '../support/console/combobox.ts'
 import { descriptionOf, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** Members, roles, invites and explanations of access in the console. */
+
+/** Within it a page shows what it has received. */
+const DRAWN_MS = 500
 
 consoleSuite('access in the console', (cast) => {
   /** An organization with a folder, and an owner in a browser. */
@@ -118,7 +122,7 @@ consoleSuite('access in the console', (cast) => {
     await role.click()
     await page.getByRole('option', { name: /^duty-49/ }).waitFor()
     assert.equal(await page.getByRole('option', { name: /^duty-59/ }).count(), 0)
-    await page.getByText(/These are the first \d+\. Type more of the name\./).waitFor()
+    await page.getByText('There are more: type more of the name.').waitFor()
     await role.fill('no-such-role')
     await page.getByText('Nothing found').waitFor()
     await chooseInCombobox(page, 'Role', 'duty-59', /^duty-59/)
@@ -135,15 +139,44 @@ consoleSuite('access in the console', (cast) => {
     // The choice of an address is shown by its name; another one is found in all organizations.
     await open(`/advisories?group=${last.uid}`, 'Advisories')
     const filter = page.getByRole('combobox', { name: 'Folder' })
-    await page.waitForFunction(
-      `[...document.querySelectorAll('input')].some((one) => one.value.endsWith('/${last.name}'))`,
-    )
+    await eventually(async () => (await filter.inputValue()).endsWith(`/${last.name}`))
     await filter.fill(`${organization.name}/area-0`)
     await page.getByRole('option', { name: `${organization.name}/area-07` }).click()
     const { uid } = (await admin.get('iam/groups', { 'uidp.children_of': organization.uid, name: 'area-07' }))
       .body.groups[0]
     await page.waitForURL((url) => url.searchParams.get('group') === uid)
     assert.equal(await filter.inputValue(), `${organization.name}/area-07`)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a choice is the option that was pressed, although the list changes before the button is released', async () => {
+    const { organization, page, problems, open } = await folderOf()
+    for (const at of Array.from({ length: 12 }).keys())
+      await cast().admin.create(`iam/groups/${organization.uid}`, { name: `shelf-${at}` })
+    await open('/advisories', 'Advisories')
+    const filter = page.getByRole('combobox', { name: 'Folder' })
+    const options = page.getByRole('option')
+    // Until the server responds, the list shows what matches of the first folders, which have another order.
+    const pressed = Promise.withResolvers<void>()
+    await page.route('**/resources:search*', async (route) => {
+      await pressed.promise
+      await route.continue()
+    })
+    await filter.fill(`${organization.name}/shelf-`)
+    const before = await options.allInnerTexts()
+    const middle = options.nth(Math.floor(before.length / 2))
+    const name = await middle.innerText()
+    await middle.hover()
+    await page.mouse.down()
+    const found = page.waitForResponse(/resources:search/)
+    pressed.resolve()
+    await (await found).finished()
+    await page.waitForTimeout(DRAWN_MS)
+    await page.mouse.up()
+    await page.waitForURL(/group=/)
+    assert.equal(await filter.inputValue(), name)
+    await filter.fill(`${organization.name}/shelf-`)
+    await eventually(async () => String(await options.allInnerTexts()) !== String(before))
     assert.deepEqual(problems, [])
   })
 

@@ -83,7 +83,7 @@ consoleSuite('the audit log in the console', (cast) => {
 
     await page.getByRole('combobox', { name: 'Who' }).fill('eve-')
     await page.getByRole('option', { name: /eve-/ }).first().click()
-    assert.equal(new URL(page.url()).searchParams.get('actor'), viewer)
+    await page.waitForURL((url) => url.searchParams.get('actor') === viewer)
     await events.getByText('tried to create a repository in').waitFor()
     await page.getByRole('button', { name: 'Remove all filters' }).click()
     await events.getByText('created the folder').waitFor()

@@ -175,7 +175,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
     skip: engine === 'PostgreSQL' && withoutPostgres,
   }, async (t) => {
     const database = engine === 'PostgreSQL' ? { BERTH_DATABASE_URL: (await startPostgres(t)).url } : {}
-    await contentsCrashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t), ...database }, 3)
+    await contentsCrashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t), ...database }, 2)
   })
 
 for (const database of serverDatabases)

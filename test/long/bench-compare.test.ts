@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
@@ -6,8 +8,12 @@ import { createBench } from '../../bench/bench.ts'
 import { readOptions } from '../../bench/options.ts'
 import { compareVersions, isRegression } from '../../bench/works/compare.ts'
 import { packedPackages } from '../support/packages/packed-packages.ts'
+import { previousRelease, withoutPreviousRelease } from '../support/server/previous-release.ts'
 
-/** The guard against a slower release (`npm run bench -- --compare`): it finds a delay, and reports none the other way round. */
+/**
+ * The guard against a slower release (`npm run bench -- --compare`): the working tree is within the tolerances, and the guard finds a delay
+ * that is added to it.
+ */
 
 const measured = ['REST Get of a group', 'manifest by tag']
 /** Hashes for each HTTP/1.1 request, which takes several times as long as a Get. */
@@ -52,5 +58,22 @@ describe('the comparison with a release', () => {
       reverse.filter((title) => /REST Get|manifest/.test(title)),
       [],
     )
+  })
+
+  test(`finds no regression against ${previousRelease.version}`, {
+    skip: withoutPreviousRelease,
+  }, async (t) => {
+    const compared = spawn(process.execPath, ['bench/main.ts', '--compare', previousRelease.commit], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal: t.signal,
+    })
+    let output = ''
+    for (const stream of [compared.stdout, compared.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    const [status] = await once(compared, 'close')
+    t.diagnostic(output)
+    assert.equal(status, 0, output)
   })
 })

@@ -4,7 +4,8 @@ import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
 import { contentsCrashRounds } from '../support/images/contents-crash.ts'
 import { temporaryDirectory } from '../support/server/process.ts'
 
-const ROUNDS = 50
+/** `BERTH_TEST_CRASH_ROUNDS` sets another number. */
+const ROUNDS = Number(process.env['BERTH_TEST_CRASH_ROUNDS'] ?? 50)
 
 for (const engine of ['SQLite', 'PostgreSQL'])
   test(`${ROUNDS} kills during reading and matching leave no image stuck or half done, on ${engine}`, {

@@ -4,15 +4,16 @@ import { crashRounds } from '../support/database/crash.ts'
 import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
 import { temporaryDirectory } from '../support/server/process.ts'
 
-const ROUNDS = 100
+/** `BERTH_TEST_CRASH_ROUNDS` sets another number. */
+const ROUNDS = Number(process.env['BERTH_TEST_CRASH_ROUNDS'] ?? 100)
 
-test('100 kills during concurrent writes on SQLite lose nothing that was acknowledged', async (t) => {
+test(`${ROUNDS} kills during concurrent writes on SQLite lose nothing that was acknowledged`, async (t) => {
   const acknowledged = await crashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, ROUNDS)
   t.diagnostic(`${acknowledged} acknowledged writes`)
   assert.ok(acknowledged > ROUNDS)
 })
 
-test('100 kills during concurrent writes on PostgreSQL lose nothing that was acknowledged', {
+test(`${ROUNDS} kills during concurrent writes on PostgreSQL lose nothing that was acknowledged`, {
   skip: withoutPostgres,
 }, async (t) => {
   const { url } = await startPostgres(t)

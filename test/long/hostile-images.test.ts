@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { zstdCompressSync } from 'node:zlib'
 import { limits } from '@berth/server/config/limits.ts'
 import { type Api, apiOf } from '../support/api/api-fixture.ts'
@@ -177,7 +177,7 @@ describe('hostile images, through the registry', () => {
     test(`large: ${name}`, async () => {
       const bytes = layer()
       // Building it took longer than idle connections stay open: the client notices the closed ones in the next turn.
-      await nextTurn()
+      await nextIteration()
       const contents = await readPushed(bytes)
       check(name, contents, new RegExp(`${problem.source}|takes longer than`))
     })

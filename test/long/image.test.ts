@@ -21,6 +21,28 @@ import { cleanups, runBerth, temporaryDirectory } from '../support/server/proces
 const COMPRESSED_BYTES_MAX = 150 * 1024 ** 2
 const START_MS_MAX = 60_000
 const USER = 65_532
+/** A worker with a process of its own is killed, and then that one: exits with 0 as soon as it does not exist, not even as a zombie. */
+const KILL_WORKER_WITH_CHILD = `
+  const { spawn } = require('node:child_process')
+  const child = 'setInterval(() => {}, 1000)'
+  const parent = \`const { spawn } = require('node:child_process')
+    console.log(spawn(process.execPath, ['-e', '\${child}']).pid)
+    \${child}\`
+  const worker = spawn(process.execPath, ['-e', parent])
+  worker.stdout.once('data', (pid) => {
+    worker.kill('SIGKILL')
+    worker.on('exit', () => {
+      process.kill(Number(pid), 'SIGKILL')
+      setInterval(() => {
+        try {
+          process.kill(Number(pid), 0)
+        } catch {
+          process.exit(0)
+        }
+      }, 20)
+    })
+  })
+  setTimeout(() => process.exit(1), 30_000)`
 
 describe('the container image', { skip: withoutContainers }, () => {
   const cleanup = cleanups()
@@ -66,7 +88,10 @@ describe('the container image', { skip: withoutContainers }, () => {
     t.diagnostic(`${(size / 1024 ** 2).toFixed(1)} MiB compressed`)
     assert.ok(size < COMPRESSED_BYTES_MAX)
     assert.equal(config.User, `${USER}:${USER}`)
-    assert.deepEqual([...config.Entrypoint, ...config.Cmd], ['/usr/local/bin/berth', 'serve'])
+    assert.deepEqual(
+      [...config.Entrypoint, ...config.Cmd],
+      ['/usr/local/bin/tini', '-s', '--', '/usr/local/bin/berth', 'serve'],
+    )
     assert.deepEqual(Object.keys(config.ExposedPorts).sort(), ['8080/tcp', '9464/tcp'])
     assert.deepEqual(Object.keys(config.Volumes), ['/data'])
     assert.equal(config.StopSignal, 'SIGTERM')
@@ -82,6 +107,11 @@ describe('the container image', { skip: withoutContainers }, () => {
     for (const path of ['/tmp', '/data']) assert.equal(write(path).status, 0)
     for (const path of ['/', '/opt/berth', '/etc']) assert.match(write(path).stderr, /EROFS|EACCES/)
     assert.notEqual(container.execute('/bin/sh', '-c', 'true').status, 0, 'there is no shell')
+  })
+
+  test('its init reaps the processes of a worker that was killed', () => {
+    const [init = '', ...options] = image.config.Entrypoint.slice(0, -1)
+    inside(init, ...options, '/usr/local/bin/node', '-e', KILL_WORKER_WITH_CHILD)
   })
 
   test('its health check succeeds while the server responds, and fails for another port', () => {

@@ -29,3 +29,16 @@ test('a worker that does not respond is killed, and the others write again', asy
     200,
   )
 })
+
+test('a worker that hangs while it is starting is killed, and started again', async (t) => {
+  const server = await startWithWorkers(t, 'sqlite')
+  const former = server.pid(1)
+  process.kill(former, 'SIGKILL')
+  while (server.pid(1) === former) await pause(1)
+  const hung = server.pid(1)
+  process.kill(hung, 'SIGSTOP')
+  await server.untilLogged('a worker does not respond and is killed')
+  while (server.pid(1) === hung) await pause(50)
+  // Worker 1, worker 2, and the third worker 1: the second one did not become ready.
+  await server.untilLogged('"msg":"serving"', 3)
+})

@@ -6,10 +6,12 @@ import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
 import type { GcReport } from '@berth/server/registry/gc/run.ts'
 import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
+  assertOciError,
   createRegistryFixture,
   descriptor,
   digest,
   imageFromManifest,
+  type OciClient,
   pushBlob,
   pushImage,
   putManifest,
@@ -166,6 +168,59 @@ onEveryStore('registry: garbage collection', (cast) => {
     assert.equal((await putManifest(client, name, 'v1', image)).status, 201)
     berth.advance(-aheadMs)
   })
+
+  for (const way of ['pushed in one request', 'uploaded', 'mounted'] as const)
+    test(`a blob that is ${way} again is written to the database only after ten minutes, and has the grace period from then on`, async () => {
+      const { berth } = cast()
+      const { name, root, clientOf, organization, owner } = await createRegistryFixture(cast())
+      const blob = randomBytes(60)
+      const from = `${root}/source`
+      for (const repo of [name, from]) await pushBlob(owner, repo, blob)
+      const { kysely } = berth.berth.installation.store.db
+      const links = () =>
+        kysely
+          .selectFrom('repo_blobs')
+          .select(['repo', 'linked_ms'])
+          .where('root', '=', root)
+          .orderBy('linked_ms', 'desc')
+          .execute()
+      const push = async (client: OciClient, body: Buffer) => {
+        const uploads = `${name}/blobs/uploads/`
+        if (way === 'mounted') return client.request('POST', `${uploads}?mount=${digest(blob)}&from=${from}`)
+        if (way === 'pushed in one request')
+          return client.request('POST', `${uploads}?digest=${digest(blob)}`, { body })
+        const location = (await client.request('POST', uploads)).headers.get('location') ?? ''
+        return client.request('PUT', `${location.slice('/v2/'.length)}?digest=${digest(blob)}`, { body })
+      }
+      const repeat = async () => {
+        const reply = await push(await clientOf(organization.owner.uid), blob)
+        assert.equal(reply.status, 201, reply.bytes.toString())
+        assert.equal(reply.headers.get('docker-content-digest'), digest(blob))
+      }
+      const before = await links()
+      await repeat()
+      if (way !== 'mounted') assertOciError(await push(owner, randomBytes(60)), 400, 'DIGEST_INVALID')
+      assert.deepEqual(await links(), before)
+      for await (const { id } of berth.berth.blobs.listUploads()) assert.fail(`upload ${id} was left behind`)
+      assert.deepEqual(await kysely.selectFrom('uploads').select('id').where('root', '=', root).execute(), [])
+
+      const aheadMs = limits.linkRefreshMs + 1000
+      berth.advance(aheadMs)
+      await repeat()
+      const [refreshed, untouched] = await links()
+      assert.ok(Number(refreshed?.linked_ms) >= Number(before[0]?.linked_ms) + aheadMs - 1000)
+      assert.deepEqual(
+        [untouched],
+        before.filter(({ repo }) => repo === untouched?.repo),
+      )
+      await run(berth, { afterMs: graceMs - 1000 })
+      const client = await clientOf(organization.owner.uid)
+      assert.equal((await client.request('HEAD', `${name}/blobs/${digest(blob)}`)).status, 200)
+      assert.equal((await client.request('HEAD', `${from}/blobs/${digest(blob)}`)).status, 404)
+      // For the counts of other tests.
+      await run(berth, { graceMs: 0 })
+      berth.advance(-aheadMs)
+    })
 
   test('an expired upload is deleted with its bytes, another one is kept', async () => {
     const { berth } = cast()

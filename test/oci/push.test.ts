@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
 import { onEveryStore } from '../support/api/api-fixture.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   assertOciError,
   bearerOf,
@@ -112,15 +113,15 @@ onEveryStore('registry: push', (cast) => {
       },
     })
     broken.on('error', () => {})
-    broken.write(bytes.subarray(0, 150_000))
-    await pause(150)
+    // The system delivers what it has accepted.
+    await new Promise((resolve) => broken.write(bytes.subarray(0, 150_000), resolve))
     broken.destroy()
-    let size = 0
-    for (let tries = 0; size === 0 && tries < 50; tries++) {
-      await pause(20)
+    const sizeOf = async () => {
       const [, end] = ((await owner.request('GET', path)).headers.get('range') ?? '').split('-')
-      size = Number(end) === 0 ? 0 : Number(end) + 1
+      return Number(end) === 0 ? 0 : Number(end) + 1
     }
+    await eventually(async () => (await sizeOf()) > 0)
+    const size = await sizeOf()
     assert.equal(size, 150_000)
     const rest = { body: bytes.subarray(size), headers: { 'content-range': `${size}-399999` } }
     assert.equal((await owner.request('PATCH', path, rest)).status, 202)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import { eventually } from '../support/eventually.ts'
@@ -16,8 +17,11 @@ import {
   createRegistryFixture,
   digest,
   type OciClient,
+  pushBlob,
   pushImage,
 } from '../support/registry/registry.ts'
+
+const MIB = 1024 * 1024
 
 /** One request at a time writes an upload, and what it brings is what it said. */
 onEveryDatabase('registry: writers of an upload', (cast) => {
@@ -52,6 +56,35 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       await wait(200)
       berth.advance(limits.uploadLeaseMs)
       assert.equal((await taking).status, 202)
+      const blob = digest(Buffer.concat([before, bytes]))
+      assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
+      late.destroy()
+      await once(late, 'close')
+      await wait(300)
+      const pulled = await owner.request('GET', `${name}/blobs/${blob}`)
+      assert.equal(digest(pulled.bytes), blob)
+    })
+
+  for (const before of [Buffer.alloc(0), randomBytes(1000)])
+    test(`a writer that lost its lease changes nothing if the next request exceeds the quota (after ${before.length} bytes)`, async () => {
+      const { name, organization, owner, root } = await createRegistryFixture(cast())
+      const { berth } = cast()
+      await pushBlob(owner, name, randomBytes(MIB - 10_000))
+      await organizationSettings(berth.berth.installation, root, { limits: new Map([['storage_mib', 1]]) })
+      const upload = await begin(owner, name)
+      if (before.length > 0) await owner.request('PATCH', upload, { body: before })
+      const id = upload.split('/').at(-1) ?? ''
+      const inode = () => statSync(join(berth.dataDir, 'blobs', 'uploads', id)).ino
+      const authorization = await bearerOf(berth, organization.owner.uid)
+      const late = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(5000, 'late'))
+      const first = inode()
+      const exceeding = owner.request('PATCH', upload, { body: randomBytes(20_000) })
+      await wait(200)
+      berth.advance(limits.uploadLeaseMs)
+      assertOciError(await exceeding, 403, 'DENIED')
+      const bytes = randomBytes(5000)
+      assert.equal((await owner.request('PATCH', upload, { body: bytes })).status, 202)
+      assert.notEqual(inode(), first)
       const blob = digest(Buffer.concat([before, bytes]))
       assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
       late.destroy()
@@ -113,7 +146,8 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     assertOciError(await finished, 409, 'BLOB_UPLOAD_INVALID')
     assert.equal((await owner.request('GET', `${name}/blobs/${blob}`)).status, 404)
     const whole = Buffer.concat([bytes, more])
-    assert.equal((await owner.request('PUT', `${upload}?digest=${digest(whole)}`)).status, 201)
+    const finishedAgain = await owner.request('PUT', `${upload}?digest=${digest(whole)}`)
+    assert.equal(finishedAgain.status, 201, finishedAgain.bytes.toString())
     await assertStored(owner, name, whole)
   })
 

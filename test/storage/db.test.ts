@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError, Code } from '@berth/server/api/errors.ts'
 import { type Db, inTransaction, openSqliteDb, repeatableWork, type Tx } from '@berth/server/storage/db.ts'
 import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
@@ -11,6 +12,7 @@ import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import { readSetting, writeSetting } from '@berth/server/storage/settings.ts'
 import { runInTransaction, sqlText } from '@berth/server/storage/sql-text.ts'
+import Database from 'better-sqlite3'
 import { CompiledQuery } from 'kysely'
 import { deleteRow, insertOne, rowOf } from '../support/database/hierarchy.ts'
 import { onEveryEngine } from '../support/database/storage.ts'
@@ -215,6 +217,28 @@ test('the version of a SQLite database grows by small steps, so that it stays ex
     await writeSetting(other.kysely, 'a', String(n))
     assert.equal(one.version('access'), before + n)
   }
+})
+
+test('while another process writes to a SQLite database, changes wait for it and reads do not', async (t) => {
+  const file = join(temporaryDirectory(t), 'berth.db')
+  const db = await openSqliteDb(file)
+  const other = new Database(file)
+  t.after(() => Promise.all([db.close(), other.close()]))
+  await migrate(db)
+  other.exec('begin immediate')
+  const written: string[] = []
+  const changes = [
+    inTransaction(db, (tx) => writeSetting(tx, 'a', '1')).then(() => written.push('a')),
+    writeSetting(db.kysely, 'b', '2').then(() => written.push('b')),
+  ]
+  await pause(200)
+  // Changes that blocked the event loop would have failed before this read.
+  assert.deepEqual(await db.read('select value from settings where name = ?', ['a']), [])
+  assert.equal(await readSetting(db.kysely, 'a'), undefined)
+  assert.deepEqual(written, [])
+  other.exec('rollback')
+  await Promise.all(changes)
+  assert.deepEqual([await readSetting(db.kysely, 'a'), await readSetting(db.kysely, 'b')], ['1', '2'])
 })
 
 onEveryEngine('the access version', (opened) => {

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { feedJob } from '@berth/server/advisories/feeds/feed-job.ts'
+import { ApiError, Code } from '@berth/server/api/errors.ts'
+import { RequestContext, runInContext } from '@berth/server/pipeline/request/request-context.ts'
 import { gcJob, retentionJob } from '@berth/server/registry/jobs.ts'
 import { type Db, inTransaction, openSqliteDb } from '@berth/server/storage/db.ts'
 import {
@@ -17,6 +19,7 @@ import {
   type JobLease,
   JobLeaseLost,
   readJob,
+  releaseOnFailure,
   scheduleJob,
 } from '@berth/server/storage/jobs/job-leases.ts'
 import { type JobDefinition, startJobScheduler } from '@berth/server/storage/jobs/job-scheduler.ts'
@@ -122,6 +125,26 @@ onEveryEngine('jobs', (opened) => {
     const state = await readJob(db, kind)
     assert.deepEqual([state?.runner, state?.position], [ahead.runner, ''])
     await ahead.release()
+  })
+
+  test('a lease that a request has acquired is renewed and released after the request was aborted', async () => {
+    const kind = newKind()
+    const request = new RequestContext()
+    const first = await runInContext(request, () => lease(kind, { leaseMs: RENEWED_MS }))
+    assert.ok(first !== undefined)
+    const aborted = new ApiError(Code.CANCELLED, 'the client disconnected')
+    request.abort(aborted)
+    await sleep(1.5 * RENEWED_MS)
+    assert.equal(await lease(kind), undefined, 'it was renewed')
+
+    const fail = async () => request.throwIfAborted()
+    await assert.rejects(
+      runInContext(request, () => releaseOnFailure(first, fail)),
+      aborted,
+    )
+    const next = await lease(kind)
+    assert.ok(next !== undefined)
+    await next.release()
   })
 
   test('a node with a slow clock does not take over a lease that is renewed', async () => {

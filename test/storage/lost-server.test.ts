@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { limits } from '@berth/server/config/limits.ts'
+import { emailRoot } from '@berth/server/iam/invites/invited-organizations.ts'
 import { openPostgresDb } from '@berth/server/storage/db.ts'
 import pg from 'pg'
-import { createApiFixture, managedRole, newName } from '../support/api/api-fixture.ts'
+import { type Api, apiOf, createApiFixture, managedRole, newName } from '../support/api/api-fixture.ts'
 import { capabilitiesJson } from '../support/api/tenant.ts'
-import { nodeServer, urlOf } from '../support/database/citus-databases.ts'
+import { nodeServer } from '../support/database/citus-databases.ts'
 import { type ClusterDatabase, selectedCluster } from '../support/database/databases.ts'
-import { executeStatement } from '../support/database/postgres-template.ts'
+import { type ClusterServers, connectToCoordinator, whileLost } from '../support/database/lost-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { cleanups } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
@@ -22,6 +24,7 @@ const skip = cluster === undefined && 'no Citus cluster is selected'
 describe('roles on a lost server', { skip }, () => {
   const t = cleanups()
   let database: ClusterDatabase
+  let servers: ClusterServers
   let coordinator: pg.Client
   let berth: TestBerth
   /** Of the user. */
@@ -29,27 +32,13 @@ describe('roles on a lost server', { skip }, () => {
   let lost: string
   let reachable: string
 
-  const portOf = async (root: string): Promise<string> => {
-    const { rows } = await coordinator.query(
-      `select nodeport as port from pg_dist_shard_placement
-        where shardid = get_shard_id_for_distribution_column('groups', $1::text) limit 1`,
-      [root],
-    )
-    return String(rows[0]?.port)
-  }
-  /** Creates until one is on the server. */
-  const createOn = async (server: string, create: () => Promise<string>) => {
-    for (;;) {
-      const root = await create()
-      if ((await portOf(root)) === new URL(server).port) return root
-    }
-  }
-
   before(async () => {
     const { share } = cluster as NonNullable<typeof cluster>
     database = await share()
     t.after(() => database.close())
     const [first = '', one = '', other = ''] = database.urls
+    servers = await connectToCoordinator(database.urls)
+    t.after(() => servers.close())
     coordinator = new pg.Client({ connectionString: first })
     // Its database is dropped.
     coordinator.on('error', () => undefined)
@@ -61,30 +50,14 @@ describe('roles on a lost server', { skip }, () => {
     const { admin, grpc } = createApiFixture(berth)
     grpc.close()
     const createOrganization = async () => (await admin.create('iam/groups', { name: newName('org') })).uid
-    reachable = await createOn(one, createOrganization)
-    lost = await createOn(other, createOrganization)
-    const user = await createOn(one, () => createPerson(berth))
+    reachable = await servers.createOn(one, createOrganization)
+    lost = await servers.createOn(other, createOrganization)
+    const user = await servers.createOn(one, () => createPerson(berth))
     for (const root of [reachable, lost])
       await admin.create(`iam/roleBindings/${root}`, { identityUid: user, roleUid: managedRole('owner') })
     token = await berth.tokenOf(user)
   })
   after(() => t.run())
-
-  /** Runs work while no connection to the server is possible. */
-  const whileLost = async (server: string, work: () => Promise<void>) => {
-    const name = new URL(server).pathname.slice(1)
-    const maintenance = urlOf(server, 'postgres')
-    await executeStatement(maintenance, `alter database ${name} allow_connections false`)
-    try {
-      await executeStatement(
-        maintenance,
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-      )
-      await work()
-    } finally {
-      await executeStatement(maintenance, `alter database ${name} allow_connections true`)
-    }
-  }
 
   /** Once: `call` repeats requests that fail with 503. */
   const post = async (path: string, bearer: string, body: object) => {
@@ -127,5 +100,65 @@ describe('roles on a lost server', { skip }, () => {
       assert.equal(reply.status, 200, reply.text)
     })
     await eventually(async () => (await create(lost)).status === 200)
+  })
+
+  test('the invites of organizations on other servers are found, and the response reports that there may be more', async () => {
+    const [, one = '', other = ''] = database.urls
+    const { admin, grpc } = createApiFixture(berth)
+    grpc.close()
+    const createInviter = async (server: string) => {
+      const identityUid = await servers.createOn(server, () => createPerson(berth))
+      await admin.create(`iam/roleBindings/${reachable}`, { identityUid, roleUid: managedRole('owner') })
+      return apiOf(berth, await berth.tokenOf(identityUid))
+    }
+    const [near, far] = [await createInviter(one), await createInviter(other)]
+    /** A user on the server that is not lost, and the organizations of its address on this server. */
+    const createInvited = async (server: string) => {
+      let email = ''
+      await servers.createOn(server, async () => {
+        email = `${newName('ada')}@example.com`
+        return emailRoot(email)
+      })
+      const uid = await servers.createOn(one, () => createPerson(berth, { email }))
+      return { email, api: apiOf(berth, await berth.tokenOf(uid)) }
+    }
+    const invite = async (by: Api, root: string, email: string): Promise<string> =>
+      (await by.create(`iam/groupInvites/${root}`, { email, roleUid: managedRole('viewer'), ttl: '600s' }))
+        .uid
+    const find = async ({ api }: { readonly api: Api }) => {
+      const { status, body, text } = await api.get('iam/groupInvites:findReceived')
+      assert.equal(status, 200, text)
+      return {
+        uids: body.invites.map(({ uid }: { uid: string }) => uid),
+        named: body.invites.map(({ inviter: name }: { inviter: string }) => name !== ''),
+        more: body.more,
+      }
+    }
+    const [ada, bob, eve] = [await createInvited(one), await createInvited(one), await createInvited(other)]
+    const uids = [
+      await invite(far, reachable, ada.email),
+      await invite(admin, lost, ada.email),
+      await invite(near, reachable, bob.email),
+    ]
+    const ofEve = await invite(admin, reachable, eve.email)
+    const untilFound = (user: { readonly api: Api }, expected: Awaited<ReturnType<typeof find>>) =>
+      eventually(
+        () => find(user),
+        (found) => isDeepStrictEqual(found, expected),
+      )
+    const all = { uids: uids.slice(0, 2), named: [true, true], more: false }
+    const ofBob = { uids: uids.slice(2), named: [true], more: false }
+    await untilFound(ada, all)
+    // Connections to the server end some time after it is lost.
+    await whileLost(other, async () => {
+      await untilFound(ada, { uids: uids.slice(0, 1), named: [false], more: true })
+      await untilFound(eve, { uids: [], named: [], more: true })
+      assert.deepEqual(await find(bob), ofBob)
+    })
+    await untilFound(ada, all)
+    await eventually(
+      () => find(eve),
+      ({ uids: found }) => isDeepStrictEqual(found, [ofEve]),
+    )
   })
 })

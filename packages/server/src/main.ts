@@ -56,7 +56,7 @@ import { listenForMetrics, listenPublic } from './serve/listeners.ts'
 import { inStopOrder, type StopStep } from './serve/stop-order.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { signerFacts } from './signatures/signer-facts.ts'
-import { readOperatorProviders } from './signin/providers/operator-provider-file.ts'
+import { parseProviderFile, readProviderFile } from './signin/providers/operator-provider-file.ts'
 import { type DiskSpace, diskSpace } from './storage/disk-space.ts'
 import { noBallast } from './storage/engines/sqlite/ballast.ts'
 import { readJob, scheduleJob } from './storage/jobs/job-leases.ts'
@@ -132,16 +132,21 @@ export async function startBerth(
   }
   const stopSteps: StopStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
   try {
-    const metrics = createMetrics({ ofOthers: link?.exchangeMetrics })
+    const metrics = createMetrics({ ofAllWorkers: link?.collectMetrics })
     link?.onCollect(metrics.snapshot)
+    stopSteps.push({
+      name: 'counts of a worker',
+      run: async () => link?.sendCounts(await metrics.counts()),
+    })
     // First: the database may belong to a running server.
     const lock = overrides.openDb === undefined && link === undefined ? await lockDatabase(config) : undefined
     const installation = await openInstallation(config, log, {
       meter: metrics.database,
       tracer,
       lock,
-      writeTurn: link?.writeTurn,
-      usesReplica: true,
+      writeLock: link?.writeLock,
+      keepsSchema: link?.assignment.isLater === true,
+      replica: 'serve',
       ...overrides,
     })
     const { store, keys } = installation
@@ -162,9 +167,23 @@ export async function startBerth(
     const budget = createServerBodyBudget(overrides.portLimits, isTrustedProxy)
     const unread = createUnreadReplies()
     let port: Awaited<ReturnType<typeof listenPublic>> | undefined
+    // A worker that replaces another one uses what that used, whatever happened to the files.
+    const formerFiles = link?.assignment.files
     const tls =
       config.tls &&
-      watchTls(config.tls, { log, pollMs: overrides.tlsPollMs, onChange: (files) => port?.setTls(files) })
+      watchTls(formerFiles?.tls?.settings ?? config.tls, {
+        log,
+        pollMs: overrides.tlsPollMs,
+        former: formerFiles?.tls,
+        onChange(files) {
+          port?.setTls(files)
+          reportFiles()
+        },
+      })
+    let providerText =
+      formerFiles === undefined ? readProviderFile(config.signInProvidersFile) : formerFiles.signInProviders
+    let operatorProviders = parseProviderFile(config.signInProvidersFile, providerText)
+    const reportFiles = () => link?.reportFiles({ tls: tls?.inUse, signInProviders: providerText })
     stopSteps.push({ name: 'TLS files', run: () => tls?.stop() })
     port = await listenPublic(config, log, () => server, {
       tls: tls?.current,
@@ -199,7 +218,6 @@ export async function startBerth(
     const signInOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     // Its transfers take hours; responses of issuers take seconds.
     const feedOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
-    let operatorProviders = readOperatorProviders(config.signInProvidersFile)
     const lastSeenTimes = createLastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
@@ -208,6 +226,8 @@ export async function startBerth(
       ...store,
       flushMs: overrides.transferFlushMs,
       onError: (err) => log.error({ err }, 'writing counts of pulls and pushes failed'),
+      onDropped: (dropped) =>
+        log.warn({ dropped }, 'pulls and pushes were not counted: too many repositories waited'),
     })
     const decisions = createDecisionRecorder({
       ...store,
@@ -292,7 +312,9 @@ export async function startBerth(
     // Creates the first key, so that it is published from the start.
     await keys.current()
     metrics.watchPool(store.db.pool)
-    metrics.watchReplica(() => store.db.replica?.reads() ?? { replica: 0, behind: 0, unavailable: 0 })
+    metrics.watchReplica(
+      () => store.db.replica?.reads() ?? { replica: 0, behind: 0, diverged: 0, unavailable: 0 },
+    )
     metrics.watchPort(() => port.traffic())
     if (tls !== undefined) metrics.watchCertificate(() => tls.current.expiresMs)
     metrics.watchDisks(disk.readings)
@@ -368,6 +390,7 @@ export async function startBerth(
     })
     startedServer.setServing(true)
     server = startedServer
+    reportFiles()
     return {
       addresses,
       installation,
@@ -390,9 +413,12 @@ export async function startBerth(
         }
         await attempt(() => next.tls && tls?.reload(next.tls))
         await attempt(() => {
-          operatorProviders = readOperatorProviders(next.signInProvidersFile)
+          const text = readProviderFile(next.signInProvidersFile)
+          operatorProviders = parseProviderFile(next.signInProvidersFile, text)
+          providerText = text
         })
         await attempt(() => reloadableRateLimits.apply(next.rateLimits))
+        reportFiles()
         return problems
       },
       reopenAccessLog: telemetry.reopen,

@@ -54,7 +54,7 @@ export async function advisoryCrashRounds(
   rounds: number,
 ): Promise<number> {
   const settings = { ...env, BERTH_LISTEN: `127.0.0.1:${await freePort()}`, BERTH_LOG_LEVEL: 'error' }
-  let [token, group, interrupted] = ['', '', 0]
+  let [token, group, interrupted, wholeMs] = ['', '', 0, 0]
   const send = async (url: string, documents: readonly object[]) => {
     const response = await fetch(`${url}/vulnerabilities/v2beta1/advisories/${group}:importDocuments`, {
       method: 'POST',
@@ -64,39 +64,44 @@ export async function advisoryCrashRounds(
     assert.equal(response.status, 200, await response.clone().text())
     return ((await response.json()) as { documents: { accepted: boolean; reason: string }[] }).documents
   }
-  for (let round = 0; round < rounds; round++) {
+  for (let version = 1; version <= rounds; version++) {
     const server = await serveBerth(t, settings)
-    if (round === 0) {
+    if (version === 1) {
       token = (await runBerth(t, ['admin', 'token'], settings)).stdout
       const bootstrap = await runBerth(t, ['admin', 'bootstrap', '--json'], settings)
       group = JSON.parse(bootstrap.stdout).organization.uid
+      const startMs = performance.now()
+      await send(server.url, documentsOf(0))
+      wholeMs = performance.now() - startMs
     }
-    const documents = documentsOf(round)
+    const documents = documentsOf(version)
     const [one = {}, ...others] = documents
     // Once one is read, all that reads is there.
     await send(server.url, [one])
     const sending = send(server.url, others).catch(() => undefined)
-    await sleep(Math.random() * 300)
+    // At any moment of an import, however long this machine takes for one.
+    await sleep(Math.random() * wholeMs)
     server.child.kill('SIGKILL')
     await server.finished
     await sending
     const db = await openDatabase(settings)
     try {
       await assertCompleteDocuments(db.kysely)
-      interrupted += await countContaining(db.kysely, `version ${round}`)
+      interrupted += await countContaining(db.kysely, `version ${version}`)
     } finally {
       await db.close()
     }
   }
   // The next run completes what was cut off.
   const server = await serveBerth(t, settings)
-  for (const { accepted, reason } of await send(server.url, documentsOf(rounds))) assert.ok(accepted, reason)
+  for (const { accepted, reason } of await send(server.url, documentsOf(rounds + 1)))
+    assert.ok(accepted, reason)
   server.child.kill('SIGTERM')
   await server.finished
   const db = await openDatabase(settings)
   try {
     await assertCompleteDocuments(db.kysely)
-    assert.equal(await countContaining(db.kysely, `version ${rounds}`), DOCUMENTS)
+    assert.equal(await countContaining(db.kysely, `version ${rounds + 1}`), DOCUMENTS)
     const { n } = await db.kysely
       .selectFrom('advisories')
       .select(sql<number>`count(*)`.as('n'))

@@ -21,6 +21,11 @@ export function hasRest(method: DescMethod): boolean {
   return hasOption(method, http)
 }
 
+/** Whether its REST request is a GET. */
+export function isRead(method: DescMethod): boolean {
+  return getOption(method, http).pattern.case === 'get'
+}
+
 /** A body with nothing in it; undefined for methods that take none. */
 export function emptyBody(method: DescMethod): object | undefined {
   const { body } = getOption(method, http)

@@ -31,13 +31,17 @@ const osvRecord = (name: string, mark: string) =>
     aliases: [`EX-${mark}`],
     affected: [{ package: { ecosystem: 'npm', name: `${mark} ${name}` } }],
   })
-const digest = `sha256:${'0'.repeat(64)}`
+const absentImage = `sha256:${'0'.repeat(64)}`
 
-/** `mark` is in the name or description of everything it makes. */
+/**
+ * `mark` is in the name or description of everything it makes. `push` pushes an image into a repo and returns its digest; without it,
+ * requests name an image that does not exist.
+ */
 export async function createTenant(
   berth: Pick<TestBerth, 'url' | 'token'>,
   organization: string,
   mark = 'shared',
+  push: (repo: string) => Promise<string> | string = () => absentImage,
 ): Promise<Tenant> {
   const iam = (path: string, body: object) =>
     createResource(berth, `/iam/v2beta1/${path}`, { description: mark, ...body })
@@ -54,6 +58,7 @@ export async function createTenant(
       description: mark,
     })
   ).uid
+  const digest = await push(repo)
   const provider = await newProvider()
   const newRepo = async () =>
     (
@@ -62,8 +67,9 @@ export async function createTenant(
         description: mark,
       })
     ).uid as string
-  const newTag = async () =>
-    (await createResource(berth, `/registry/v2beta1/tags/${repo}`, { name: newName(), digest })).uid as string
+  const newTag = async (name = newName()) =>
+    (await createResource(berth, `/registry/v2beta1/tags/${repo}`, { name, digest })).uid as string
+  const tagName = newName()
   const newMapping = async () => {
     const mapping = { externalGroupId: newName(), roleUid: role, scope: organization }
     return (await createResource(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, mapping))
@@ -113,7 +119,7 @@ export async function createTenant(
     association: await newAssociation(group),
     invite: (await newInvite()).uid as string,
     repo: repo as string,
-    tag: await newTag(),
+    tag: await newTag(tagName),
     advisory: await newAdvisory(),
     feed: await newFeed(),
   }
@@ -294,9 +300,10 @@ export async function createTenant(
     'RepoSummaries.GetRepoSummary': () => ({ uid: repo }),
     'Manifests.ListManifests': () => ({ uid: repo }),
     'Manifests.GetManifest': () => ({ uid: repo, digest }),
-    'Manifests.DeleteManifest': () => ({ uid: repo, digest }),
+    'Manifests.DeleteManifest': async () => ({ uid: repo, digest: await push(repo) }),
     'Referrers.ListReferrers': () => ({ uid: repo, digest }),
     'ImageCopies.CopyImage': () => ({ uid: repo, sourceUid: repo, reference: digest }),
+    'Signatures.GetImageSignatures': () => ({ uid: repo, reference: digest }),
     'ImageContents.GetImageContents': () => ({ uid: repo, reference: digest }),
     'ImageContents.ListImagePackages': () => ({ uid: repo, reference: digest }),
     'ImageContents.GetImageSbom': () => ({ uid: repo, reference: digest }),
@@ -308,7 +315,7 @@ export async function createTenant(
     'AffectedImages.ListAffectedImages': () => ({ uid: organization, vulnerability: 'CVE-2025-0001' }),
     'VulnerabilityRecords.ListVulnerabilityRecords': () => ({ uid: organization }),
     'FindingSummaries.ListTagFindingSummaries': () => ({ uid: repo }),
-    'FindingSummaries.ListTagFindingHistory': () => ({ uid: repo, tag: 'v1' }),
+    'FindingSummaries.ListTagFindingHistory': () => ({ uid: repo, tag: tagName }),
     'ScannerReports.ListImageScannerReports': () => ({ uid: repo, reference: digest }),
     'ScannerReports.ListScannerReportFindings': () => ({ uid: repo, reference: digest, scanner: 'trivy' }),
     'ScannerReports.CompareScannerReport': () => ({ uid: repo, reference: digest, scanner: 'trivy' }),

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, readFileSync, renameSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -23,6 +24,8 @@ export interface OwnPostgres {
   kill(): Promise<void>
   /** Starts it again after its end, with the same address and data. */
   restart(): Promise<void>
+  /** Copies its data directory, as a snapshot of its volume does. Only after its end. Returns a function that puts the copy back. */
+  copyData(): () => void
   /** Makes a standby the primary. */
   promote(): void
 }
@@ -111,6 +114,17 @@ export async function startPostgres(
   return launch(t, directory, data, settings)
 }
 
+/** Copies the rows and tables of a database into a new one, as a logical backup and its restore do. */
+export function copyDatabase(from: OwnPostgres, to: OwnPostgres): void {
+  const dump = execFileSync(join(binaries ?? '', 'pg_dump'), ['-d', from.url], {
+    maxBuffer: 256 * 1024 * 1024,
+  })
+  execFileSync(join(binaries ?? '', 'psql'), ['-d', to.url, '-q', '-v', 'ON_ERROR_STOP=1'], {
+    input: dump,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+}
+
 /** Starts a standby that follows `primary`. */
 export async function startStandby(t: Cleanup, primary: OwnPostgres): Promise<OwnPostgres> {
   const directory = ownDirectory(t)
@@ -188,6 +202,14 @@ async function launch(
     async restart() {
       running = start()
       await untilConnected(url)
+    },
+    copyData() {
+      const copy = join(directory, `copy-${randomBytes(4).toString('hex')}`)
+      execFileSync('cp', ['-a', data, copy])
+      return () => {
+        rmSync(data, { recursive: true })
+        execFileSync('cp', ['-a', copy, data])
+      }
     },
     promote: () => run('pg_ctl', ['promote', '-D', data], directory),
   }

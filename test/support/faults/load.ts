@@ -46,6 +46,8 @@ export interface Load {
   readonly contradictions: readonly string[]
   /** Uploads that were acknowledged and are unknown, or lack bytes. */
   readonly lostWrites: readonly string[]
+  /** Whether each client has finished a piece of work: each node knows what it fetches once, such as keys of the issuer. */
+  isWarm(): boolean
   /** Clients of this node stop until it is back. */
   leave(node: number): void
   back(node: number): void
@@ -85,6 +87,7 @@ export function startLoad(
   const requests: Record<Protocol, number> = { rest: 0, grpc: 0, oci: 0, exchange: 0 }
   const away = new Set<number>()
   const unfinished = new Set<string>()
+  let cold = 0
   let isOver = false
   const halt = new AbortController()
 
@@ -178,7 +181,7 @@ export function startLoad(
     const seen = await request(
       node,
       'rest',
-      `${groups}?uidp.descendants=${target.organization}&pageSize=5`,
+      `${groups}?uidp.descendants_of=${target.organization}&pageSize=5`,
       json('GET'),
     )
     if (seen.bytes.length === 0) contradictions.push('an empty list of groups')
@@ -327,6 +330,8 @@ export function startLoad(
 
   const workers = target.urls.flatMap((_, node) =>
     [rest, grpc, oci, exchanged].map(async (work) => {
+      let isCold = true
+      cold++
       for (let n = 0; !isOver; n++) {
         if (away.has(node)) {
           await sleep(RETRY_MS)
@@ -334,6 +339,8 @@ export function startLoad(
         }
         try {
           await work(node, n)
+          if (isCold) cold--
+          isCold = false
         } catch (error) {
           if (!(error instanceof RequestFailed)) throw error
         }
@@ -350,6 +357,7 @@ export function startLoad(
     requests,
     contradictions,
     lostWrites: forgotten,
+    isWarm: () => cold === 0,
     leave: (node) => away.add(node),
     back(node) {
       // A channel that could not connect waits longer and longer before it tries again.

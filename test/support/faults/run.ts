@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../eventually.ts'
 import { type Cleanup, cleanups } from '../server/process.ts'
 import { type FaultCase, retryable } from './cases/fault-case.ts'
 import { type Load, startLoad } from './load.ts'
@@ -45,8 +46,8 @@ const NOTICE_MS = 6000
 const PROBE_MS_MAX = 5000
 /** Time for running requests (`stopGraceMs`), and more for the rest. */
 const STOP_MS_MAX = 25_000
-/** After which nodes are given up, and started again. */
-const RECOVERY_MS_MAX = 20_000
+/** After which nodes are given up, and started again: several times what they take. */
+export const RECOVERY_MS_MAX = 60_000
 const TRY_MS = 100
 const TRY_MS_MAX = 3000
 
@@ -125,6 +126,7 @@ async function runCase(t: Cleanup, site: Site, one: FaultCase): Promise<Outcome>
   let heal: (() => Promise<void> | void) | undefined
   try {
     await sleep(QUIET_MS)
+    await eventually(() => load.isWarm() || load.failures.length > 0)
     if (load.failures.length > 0)
       throw new Error(
         `the load failed before the fault: ${load.failures[0]?.what} ${load.failures[0]?.detail}`,
@@ -316,8 +318,8 @@ function evaluateWatches(
   const metrics = during('metrics', 0)
   const expected = { yes: [200], no: [503], any: [200, 503] }[one.ready]
   const isWrong = ready.some(({ status, tookMs }) => !expected.includes(status) || tookMs > PROBE_MS_MAX)
-  // A probe that hung for the whole of the fault has not ended within it.
-  const isSilent = ready.length === 0 && toMs - fromMs > NOTICE_MS + PROBE_MS_MAX / 2
+  // A probe that hung for the whole of the fault has not ended within it. A fault of all nodes leaves none to probe.
+  const isSilent = watches.some(Boolean) && ready.length === 0 && toMs - fromMs > NOTICE_MS + PROBE_MS_MAX / 2
   return {
     ready: counted(ready),
     readyWrong: isWrong ? `/readyz: ${counted(ready)}` : isSilent ? '/readyz did not answer' : undefined,

@@ -114,8 +114,10 @@ export async function soak(
     const unfinished = await load.stop()
     const verified = await verify(t, site, load.acknowledged)
     const failed: Record<string, number> = {}
-    for (const { what, detail } of load.failures)
-      failed[`${what}: ${detail.slice(0, 80)}`] = (failed[what] ?? 0) + 1
+    for (const { what, detail } of load.failures) {
+      const key = `${what}: ${detail.slice(0, 80)}`
+      failed[key] = (failed[key] ?? 0) + 1
+    }
     const warmMs = warmUpMs(minutes)
     const of = (value: (sample: NodeSample) => number) =>
       site.nodes.map((_, at) =>

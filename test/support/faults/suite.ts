@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import type { FaultCase } from './cases/fault-case.ts'
 import { catalog } from './cases/fault-catalog.ts'
 import { line, writeReport } from './report.ts'
-import { faultRunner, type Outcome } from './run.ts'
+import { faultRunner, type Outcome, RECOVERY_MS_MAX } from './run.ts'
 
 /**
  * Settings of a run: `BERTH_TEST_FAULTS`, a regular expression for names of faults, and `BERTH_TEST_FAULTS_REPORT`, a path that the table is
@@ -11,15 +11,12 @@ import { faultRunner, type Outcome } from './run.ts'
  */
 const { BERTH_TEST_FAULTS: only = '', BERTH_TEST_FAULTS_REPORT: report = '' } = process.env
 
-/** After the path works again. */
-const RECOVERY_MS_MAX = 5000
-
 /** Runs faults as one test, and asserts on all of them when all have run. */
-export async function runFaults(t: TestContext, wanted: 'quick' | 'whole'): Promise<void> {
+export async function runFaults(t: TestContext): Promise<void> {
   const outcomes: Outcome[] = []
   const runner = faultRunner()
   try {
-    for (const one of chosen(wanted)) {
+    for (const one of chosen()) {
       const outcome = await runner.run(one)
       outcomes.push(outcome)
       t.diagnostic(line(outcome))
@@ -35,12 +32,9 @@ export async function runFaults(t: TestContext, wanted: 'quick' | 'whole'): Prom
   )
 }
 
-const QUICK = { shape: { path: 'proxy' }, durationMs: 3000, stopsNode: false } as const
-
 /** Cases of one shape follow each other: they share an installation. */
-function chosen(wanted: 'quick' | 'whole'): readonly FaultCase[] {
+function chosen(): readonly FaultCase[] {
   const pattern = new RegExp(only)
-  if (wanted === 'quick') return catalog.flatMap((one) => (one.quick ? [{ ...one, ...QUICK }] : []))
   const cases = catalog.filter(({ name }) => pattern.test(name))
   const shapes = [...new Set(cases.map(({ shape }) => JSON.stringify(shape)))]
   return shapes.flatMap((shape) => cases.filter((one) => JSON.stringify(one.shape) === shape))
@@ -56,7 +50,8 @@ function problemsOf(outcome: Outcome): string[] {
   ]
   for (const [code, n] of Object.entries(wrong)) problems.push(`${n} requests failed with ${code}`)
   for (const text of [readyWrong, metricsWrong]) if (text !== undefined) problems.push(text)
-  if (!(allMs <= RECOVERY_MS_MAX)) problems.push(`recovered after ${Math.round(allMs)} ms`)
+  // The report has the measured times: a busy machine must not fail a test.
+  if (Number.isNaN(allMs)) problems.push(`a node did not recover within ${RECOVERY_MS_MAX} ms`)
   if (Number.isNaN(stopMs ?? 0)) problems.push('SIGTERM did not end a node')
   return problems
 }

@@ -12,11 +12,10 @@ import fc from 'fast-check'
 import { methods, restRequestOf, services, shortName } from '../api/methods.ts'
 import { randomMessage } from '../api/random-message.ts'
 import { bindRole, createGroup, createIdentity, createOrganization, createRole } from '../api/tenant.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, runBerth, serveBerth, temporaryDirectory } from '../server/process.ts'
 import { http2Request } from './port.ts'
 
-/** No request takes longer, however it is made. */
-const DEADLINE_MS = 10_000
 const PARALLEL = 8
 const MIB = 1024 * 1024
 /** What the memory may grow by after the first third of the time, in which caches fill and code is compiled. */
@@ -152,10 +151,11 @@ export async function fuzz(t: Cleanup, ms: number): Promise<number> {
   return runs
 }
 
+/** Fails if a request hangs. */
 async function inTime(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${DEADLINE_MS} ms`)), DEADLINE_MS)
+    timer = setTimeout(() => reject(new Error(`no response within ${PATIENCE_MS} ms`)), PATIENCE_MS)
   })
   await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

@@ -12,6 +12,7 @@ import { readJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { assertCounts } from '../database/crash.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { freePort } from '../database/postgres.ts'
+import { eventually } from '../eventually.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
 import { ociClient } from './registry.ts'
 import { newTraffic, runClients, type Traffic } from './registry-traffic.ts'
@@ -22,6 +23,10 @@ export type InterruptedWork = 'pushes' | 'deletes' | 'collections'
 
 const CLIENTS = 8
 const REPOS = 4
+/** Of a round that takes long: also on a busy machine, no kill hits an idle server. */
+const PUSHES_MIN = 2
+/** Reached only if something is wrong. */
+const ROUND_MS_MAX = 10 * 60_000
 const collectingServer = fileURLToPath(new URL('../server/gc-server.ts', import.meta.url))
 /** Of the clock when everything is collected: bytes of unknown rows and uploads are old by then. */
 const LATER_MS = 3 * 24 * 60 * 60 * 1000
@@ -75,9 +80,12 @@ export async function registryCrashRounds(
     })
     const done = () => (interrupted === 'pushes' ? traffic.pushed : traffic.deleted)
     const enough = done() + 1 + Math.floor(Math.random() * 12)
-    const giveUp = Date.now() + 5000
-    // A machine that is busy may take its time for the first.
-    while (done() < enough && (Date.now() < giveUp || traffic.pushed === 0)) await sleep(1)
+    const lateMs = Date.now() + 5000
+    const pushed = traffic.pushed + PUSHES_MIN
+    await eventually(() => done() >= enough || (Date.now() >= lateMs && traffic.pushed >= pushed), Boolean, {
+      pollMs: 1,
+      patienceMs: ROUND_MS_MAX,
+    })
     await sleep(Math.random() * 30)
     server.child.kill('SIGKILL')
     killed = true

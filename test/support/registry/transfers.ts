@@ -289,13 +289,36 @@ export async function startSlowSender(t: Cleanup, repo: Repo): Promise<SlowClien
 /** Milliseconds of one request, as the median of some, one at a time. */
 export async function latencyMs(send: Send, path: string, count: number): Promise<number> {
   const times: number[] = []
-  for (let at = 0; at < count; at++) {
-    const startMs = performance.now()
-    const { status, body } = await send('GET', path)
-    body.resume()
-    await once(body, 'end')
-    assert.equal(status, 200)
-    times.push(performance.now() - startMs)
-  }
-  return times.sort((a, b) => a - b)[count >> 1] as number
+  for (let at = 0; at < count; at++) times.push(await oneLatencyMs(send, path))
+  return medianOf(times)
+}
+
+/** Of two servers that are asked in turn, so that a busy machine delays both. */
+export async function comparedLatenciesMs(
+  targets: readonly [Target, Target],
+  count: number,
+): Promise<readonly [number, number]> {
+  const times: [number[], number[]] = [[], []]
+  for (let at = 0; at < count; at++)
+    for (const server of [0, 1] as const)
+      times[server].push(await oneLatencyMs(targets[server].send, targets[server].path))
+  return [medianOf(times[0]), medianOf(times[1])]
+}
+
+interface Target {
+  readonly send: Send
+  readonly path: string
+}
+
+async function oneLatencyMs(send: Send, path: string): Promise<number> {
+  const startMs = performance.now()
+  const { status, body } = await send('GET', path)
+  body.resume()
+  await once(body, 'end')
+  assert.equal(status, 200)
+  return performance.now() - startMs
+}
+
+function medianOf(times: number[]): number {
+  return times.sort((a, b) => a - b)[times.length >> 1] as number
 }

@@ -13,13 +13,16 @@ export interface Panel {
   readonly targets?: readonly { readonly expr: string }[]
 }
 
-/** Titles of the panels that stay empty in a short run: of errors, garbage collection, and jobs that fail. */
+/** Titles of the panels that stay empty in a short run without workers: of errors, garbage collection, jobs that fail, and workers. */
 export const panelsOfRareEvents: ReadonlySet<string> = new Set([
   'Errors by code',
   'Rejected by rate limits',
   'Values that could not be read',
   'Failed runs',
   'Deleted by garbage collection',
+  'Workers',
+  'Workers that ended',
+  'Connections closed for workers',
 ])
 
 interface Dashboard {

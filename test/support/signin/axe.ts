@@ -11,6 +11,8 @@ const SETTLED = `new Promise((done) => requestAnimationFrame(() => requestAnimat
   .then(() => undefined)`
 /** The announcements of React Aria are invisible, and name elements that may be gone. */
 const EXCLUDED = ['[data-live-announcer]']
+/** Not style sheets, which no rule that is on by default reads, and which take a fifth of the time. */
+const PRELOADED = { assets: ['media'] }
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 interface AxeResult {
@@ -81,7 +83,11 @@ async function violationsOf(
   rule: string | undefined,
 ): Promise<readonly string[]> {
   if (await page.evaluate('window.axe === undefined')) await page.evaluate(axe)
-  const options = { resultTypes: ['violations'], ...(rule !== undefined && { runOnly: [rule] }) }
+  const options = {
+    resultTypes: ['violations'],
+    preload: PRELOADED,
+    ...(rule !== undefined && { runOnly: [rule] }),
+  }
   const context = { include: [within], exclude: EXCLUDED }
   const run = `axe.run(${JSON.stringify(context)}, ${JSON.stringify(options)})`
   const { violations } = await page.evaluate<AxeResult>(run)

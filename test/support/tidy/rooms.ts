@@ -32,7 +32,7 @@ export const rooms: readonly Room[] = [
     name: 'api',
     holds:
       'rules that every method follows: UIDs, fields, field masks, pages, order, etags, errors, messages',
-    uses: ['config'],
+    uses: ['config', 'runtime'],
     libraries: [],
   },
   {

@@ -102,7 +102,8 @@ export interface AwsTokenOptions {
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** Left out of the signature, though they are sent. */
   readonly unsigned?: readonly string[]
-  readonly nowMs?: number
+  /** Since it was signed, when the token is made; less than 0 for a date in the future. */
+  readonly ageMs?: number
   /** What becomes of the serialized request. */
   readonly change?: (request: string) => string
   readonly encoding?: 'base64' | 'base64url'
@@ -119,7 +120,7 @@ export function awsToken(
     service = 'sts',
     headers = {},
     unsigned = [],
-    nowMs = Date.now(),
+    ageMs = 0,
     change = (request) => request,
     encoding = 'base64url',
   }: AwsTokenOptions = {},
@@ -129,7 +130,7 @@ export function awsToken(
     Accept: 'application/json',
     'Chainguard-Audience': audience,
     'Chainguard-Identity': identity,
-    'X-Amz-Date': new Date(nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+    'X-Amz-Date': new Date(Date.now() - ageMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
     ...headers,
   }
   const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))

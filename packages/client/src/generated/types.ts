@@ -2188,7 +2188,7 @@ export interface FindCandidatesRequest {
 export interface FindCandidatesResponse {
   /** Identities, without roles. */
   readonly identities: readonly Member[]
-  /** Whether more identities match. */
+  /** Whether more identities match, or may match: the database server of a user does not respond. */
   readonly more: boolean
 }
 
@@ -2213,7 +2213,10 @@ export interface FindGroupPathsResponse {
 export interface FindMembersRequest {
   /** UID of the group or of a repo. */
   readonly uid: string
-  /** Part of the name or of the email address, independent of case. Empty returns all. */
+  /**
+   * Part of the name or of the email address, independent of case. Empty returns all. Fails with UNAVAILABLE if
+   * the database server of a user does not respond.
+   */
   readonly query?: string | undefined
   /** Kind of the members. Unset returns all. */
   readonly kind?: MemberKind | undefined
@@ -2233,7 +2236,10 @@ export interface FindMembersRequest {
 export interface FindMembersResponse {
   /** Members of this page. */
   readonly members: readonly Member[]
-  /** Token for the next page. Empty on the last page. */
+  /**
+   * Token for the next page. Empty on the last page. If a database server is lost or comes back between two
+   * pages, the list starts again: members may be repeated, but none is left out.
+   */
   readonly nextPageToken: string
   /** Number of members over all pages. */
   readonly totalCount: string
@@ -2248,8 +2254,13 @@ export type FindReceivedInvitesRequest = Readonly<Record<string, never>>
 
 /** Response message for FindReceivedInvites. */
 export interface FindReceivedInvitesResponse {
-  /** Invites, the first to expire first. At most 100. */
+  /** Invites, the first to expire first. At most 100: if there are more, some of each organization. */
   readonly invites: readonly ReceivedInvite[]
+  /**
+   * Whether there are more invites, or may be: a database server does not respond, or more than 100 organizations
+   * have invited the address. Their links work as well.
+   */
+  readonly more: boolean
 }
 
 /** Vulnerability of a package. */
@@ -5259,6 +5270,11 @@ export interface Member {
   readonly role?: RoleBindingRole
   /** Where the role comes from. At least one. */
   readonly sources: readonly AccessSource[]
+  /**
+   * Whether the name, the email address and the last use could not be read: the database server of the user
+   * does not respond. They are empty then. Unset otherwise.
+   */
+  readonly detailsUnavailable?: boolean
 }
 
 /** Kinds of members. */
@@ -5862,7 +5878,7 @@ export interface ReceivedInvite {
   readonly roleName: string
   /**
    * Name of the user who created the invite, with the verified email address if there is one. Empty if it is
-   * not recorded.
+   * not recorded, or if the database server of the user does not respond.
    */
   readonly inviter: string
   /** Time when the invite expires. */
@@ -6200,8 +6216,8 @@ export interface Resource {
   /** UID of the resource. The UID of the repository for a manifest. */
   readonly uid: string
   /**
-   * Name: the email address of a user, the CVE ID of an advisory, the digest of a manifest, the role of a role
-   * binding or invite, the URL of an advisory feed.
+   * Name: the email address of a user, or the UID if the database server of the user does not respond; the CVE
+   * ID of an advisory, the digest of a manifest, the role of a role binding or invite, the URL of an advisory feed.
    */
   readonly name: string
   /**
@@ -6465,6 +6481,11 @@ export interface RoleBindingIdentity {
   readonly issuer: string
   /** Verified email address of the identity. Empty if there is none. */
   readonly email: string
+  /**
+   * Whether the other fields besides the UID could not be read: the database server of the user does not
+   * respond. They are empty then. Unset otherwise.
+   */
+  readonly detailsUnavailable?: boolean
 }
 
 /** Role of an identity in a group. */
@@ -7202,7 +7223,7 @@ export interface TagHistoryEntry {
    * not recorded, as for changes by an earlier release.
    */
   readonly actor: string
-  /** Name of that identity. Empty if it was deleted. */
+  /** Name of that identity. Empty if it was deleted, or if the database server of the user does not respond. */
   readonly actorName: string
 }
 
@@ -7584,7 +7605,10 @@ export interface WhoCanRequest {
 export interface WhoCanResponse {
   /** Members of this page. */
   readonly members: readonly Member[]
-  /** Token for the next page. Empty on the last page. */
+  /**
+   * Token for the next page. Empty on the last page. If a database server is lost or comes back between two
+   * pages, the list starts again: members may be repeated, but none is left out.
+   */
   readonly nextPageToken: string
   /** Number of members over all pages. */
   readonly totalCount: string

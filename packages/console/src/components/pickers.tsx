@@ -13,9 +13,11 @@ import {
   Text,
 } from 'react-aria-components'
 import {
+  actorChoices,
   CHOICE_CHARS_MIN,
   choiceOf,
   folderChoices,
+  OPERATOR,
   organizationChoices,
   repoChoices,
   roleChoices,
@@ -29,6 +31,8 @@ import type { Choice } from './field.tsx'
 /** Fields that choose a resource by its name: typing narrows the list. */
 
 const PAUSE_MS = 200
+/** From the end of a touch until its click. */
+const CLICK_MS = 300
 
 interface PickerProps {
   readonly label: string
@@ -53,7 +57,8 @@ interface ChoiceBoxProps extends Omit<PickerProps, 'onChange'> {
 
 /** What all pickers look like. */
 export function ChoiceBox(props: ChoiceBoxProps) {
-  const { label, value, hint, problem, items, text, onText, onChoose, placeholder, empty, note } = props
+  const { label, value, hint, problem, text, onText, onChoose, placeholder, empty, note } = props
+  const { items, hold } = useHeld(props.items)
   return (
     <ComboBox
       className="field"
@@ -85,6 +90,7 @@ export function ChoiceBox(props: ChoiceBoxProps) {
       <Popover className="popover">
         <ListBox<Choice>
           className="choices"
+          onPointerDownCapture={hold}
           renderEmptyState={() => <p className="muted choice-item">{empty}</p>}
         >
           {({ id, name, description }) => (
@@ -98,6 +104,28 @@ export function ChoiceBox(props: ChoiceBoxProps) {
       </Popover>
     </ComboBox>
   )
+}
+
+/**
+ * Returns items that do not change while one of them is pressed: what the server finds then would put another one under the pointer.
+ * `hold` is called when the press starts.
+ */
+function useHeld<T>(items: readonly T[]): { readonly items: readonly T[]; readonly hold: () => void } {
+  const [held, setHeld] = useState<readonly T[]>()
+  useEffect(() => {
+    if (held === undefined) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const release = () => {
+      timer = setTimeout(() => setHeld(undefined), CLICK_MS)
+    }
+    const ends = ['pointerup', 'pointercancel'] as const
+    for (const end of ends) window.addEventListener(end, release)
+    return () => {
+      clearTimeout(timer)
+      for (const end of ends) window.removeEventListener(end, release)
+    }
+  }, [held])
+  return { items: held ?? items, hold: () => setHeld(items) }
 }
 
 interface ChoicePickerProps<T, K extends QueryKey> extends PickerProps {
@@ -133,7 +161,9 @@ const matches = ({ name, description = '' }: Choice, text: string): boolean =>
 
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
-  readonly query: (text: string) => ReturnType<typeof folderChoices | typeof repoChoices | OperatorChoices>
+  readonly query: (
+    text: string,
+  ) => ReturnType<typeof folderChoices | typeof repoChoices | typeof actorChoices | OperatorChoices>
   /** The chosen one, for choices that search by uid does not find. */
   readonly named?: Choice | undefined
 }
@@ -142,9 +172,11 @@ interface SearchPickerProps extends PickerProps {
 function SearchPicker({ query, named: given, onChange, value, problem, ...box }: SearchPickerProps) {
   const [picked, setPicked] = useState<Choice>()
   const named = resourcesQuery([value])
-  const { data: names } = useQuery({ ...named, enabled: named.enabled !== false && picked?.id !== value })
-  const resource = names?.get(value)
-  const known = picked?.id === value ? picked : (given ?? (resource && choiceOf(resource)))
+  const { data: names, isPlaceholderData } = useQuery({
+    ...named,
+    enabled: named.enabled !== false && picked?.id !== value,
+  })
+  const known = picked?.id === value ? picked : (given ?? (value === '' ? undefined : choiceOfValue()))
   const chosen = known?.name ?? ''
   const [text, setText] = useState(chosen)
   useEffect(() => {
@@ -160,10 +192,10 @@ function SearchPicker({ query, named: given, onChange, value, problem, ...box }:
   const late = useLate(typed, PAUSE_MS)
   const { data, error, isFetching } = useQuery(query(late.length < CHOICE_CHARS_MIN ? '' : late))
   const isCurrent = late === typed && !isFetching
-  const found = data?.choices ?? []
+  const choices = data?.choices ?? []
   // The first choices are narrowed here: while the server searches, and by one character.
   const isNarrowed = !isCurrent || typed.length < CHOICE_CHARS_MIN
-  const shown = isNarrowed ? found.filter((choice) => matches(choice, typed)) : found
+  const shown = isNarrowed ? choices.filter((choice) => matches(choice, typed)) : choices
   const items = typed === '' && known && !shown.some(({ id }) => id === value) ? [known, ...shown] : shown
   return (
     <ChoiceBox
@@ -188,12 +220,17 @@ function SearchPicker({ query, named: given, onChange, value, problem, ...box }:
       empty={emptyText()}
       note={
         data?.hasMore === true &&
-        items.length > 0 && (
-          <p className="muted choice-item">These are the first {items.length}. Type more of the name.</p>
-        )
+        items.length > 0 && <p className="muted choice-item">There are more: type more of the name.</p>
       }
     />
   )
+
+  /** What does not exist any more, or is not visible, has its uid. */
+  function choiceOfValue(): Choice | undefined {
+    const resource = names?.get(value)
+    if (resource !== undefined) return choiceOf(resource)
+    return names === undefined || isPlaceholderData ? undefined : { id: value, name: value }
+  }
 
   function emptyText(): string {
     if (!isCurrent) return 'Searching…'
@@ -214,6 +251,17 @@ export function RolePicker({ organization, ...props }: PickerProps & { readonly 
 /** A repository of any organization, by its path. */
 export function RepoPicker(props: PickerProps) {
   return <SearchPicker {...props} query={repoChoices} />
+}
+
+/** Who did something: a person, a workload or the operator. */
+export function ActorPicker(props: PickerProps) {
+  return (
+    <SearchPicker
+      {...props}
+      query={actorChoices}
+      named={props.value === OPERATOR.id ? OPERATOR : undefined}
+    />
+  )
 }
 
 type OperatorChoices = typeof organizationChoices | typeof userChoices

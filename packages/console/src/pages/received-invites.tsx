@@ -10,16 +10,17 @@ import { Time } from '../components/time.tsx'
 
 /** The open invites for the address of the user. Nothing is shown where there are none. */
 export function ReceivedInvites() {
-  const { data = [] } = useQuery(receivedInvitesQuery)
-  if (data.length === 0) return null
+  const { data } = useQuery(receivedInvitesQuery)
+  if (data === undefined || (data.invites.length === 0 && !data.more)) return null
   return (
     <section>
       <h2>Invites for you</h2>
       <ul className="steps">
-        {data.map((invite) => (
+        {data.invites.map((invite) => (
           <Received key={invite.uid} invite={invite} />
         ))}
       </ul>
+      {data.more && <p className="muted">There may be more invites. Accept those with their links.</p>}
     </section>
   )
 }

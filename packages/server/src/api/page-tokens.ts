@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, hash, type KeyObject, randomFillSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, type KeyObject } from 'node:crypto'
 import { limits } from '../config/limits.ts'
+import { takeRandomBytes } from '../runtime/random-bytes.ts'
 import { invalidArgument } from './errors.ts'
 
 /**
@@ -45,7 +46,7 @@ export function createPageTokens(key: KeyObject, clock: () => number): PageToken
         cursor.totalCount ?? null,
         cursor.after,
       ])
-      const iv = nextIv()
+      const iv = takeRandomBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, iv)
       // GCM is a stream cipher: `final` returns no bytes, but it computes the tag.
       const text = cipher.update(plain, 'utf8')
@@ -75,20 +76,6 @@ export function createPageTokens(key: KeyObject, clock: () => number): PageToken
 
 function digest(query: string): string {
   return hash('sha256', query, 'base64url').slice(0, 22)
-}
-
-const IVS_AT_ONCE = 256
-const ivs = Buffer.alloc(IVS_AT_ONCE * IV_BYTES)
-let usedIvs = IVS_AT_ONCE
-
-/** Returns random bytes that are used once. A call of the generator costs as much as an encryption, so it fills many. */
-function nextIv(): Buffer {
-  if (usedIvs === IVS_AT_ONCE) {
-    randomFillSync(ivs)
-    usedIvs = 0
-  }
-  const at = usedIvs++ * IV_BYTES
-  return ivs.subarray(at, at + IV_BYTES)
 }
 
 function decrypt(token: string, key: KeyObject): string | undefined {

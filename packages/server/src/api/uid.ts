@@ -1,4 +1,5 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
+import { takeRandomBytes } from '../runtime/random-bytes.ts'
 
 /**
  * Identifiers. A uid is a path: 40 hex digits for a root, then a segment of 16 hex digits for each level
@@ -7,12 +8,13 @@ import { randomBytes, randomInt } from 'node:crypto'
  */
 
 declare const brand: unique symbol
-/** Returns whether a uid is well-formed, not whether it exists. */
+/** A well-formed uid. A resource with it need not exist. */
 export type Uid = string & { readonly [brand]: 'Uid' }
 
 export const ROOT_CHARS = 40
 const uidPattern = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
 
+/** Returns undefined for text that is not a well-formed uid. */
 export function parseUid(text: string): Uid | undefined {
   return uidPattern.test(text) ? (text as Uid) : undefined
 }
@@ -103,8 +105,8 @@ const SEQUENCE_DIGITS = 5
 let lastSequence = randomInt(16 ** SEQUENCE_DIGITS)
 
 export const randomUids: UidGenerator = {
-  root: () => randomBytes(20).toString('hex') as Uid,
-  child: (parent) => `${parent}/${randomBytes(8).toString('hex')}` as Uid,
+  root: () => takeRandomBytes(20).toString('hex') as Uid,
+  child: (parent) => `${parent}/${takeRandomBytes(8).toString('hex')}` as Uid,
   timeOrderedChild(parent, nowMs) {
     lastSequence = (lastSequence + 1) % 16 ** SEQUENCE_DIGITS
     const time = nowMs.toString(16).padStart(TIME_DIGITS, '0').slice(-TIME_DIGITS)

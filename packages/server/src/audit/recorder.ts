@@ -1,21 +1,23 @@
-import { Code } from '../api/errors.ts'
+import { Code, isOutcomeUnknown } from '../api/errors.ts'
 import { rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
-import { runShared } from '../pipeline/request/request-context.ts'
 import {
   type AuditEvent,
+  assignNewId,
   eventRow,
   insertEvents,
+  insertUnstoredEvents,
   type NewAuditEventRow,
-  withNewId,
 } from '../storage/changes/audit-events.ts'
+import { createServerBound } from '../storage/changes/server-bound.ts'
+import { createServerQueues, type Unwritten } from '../storage/changes/server-queues.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 import { existingOrganizations } from '../storage/organizations.ts'
 
 /**
  * Records denials and exchanges, which have no transaction of a change. They must neither delay the caller nor let callers fill the disk:
- * events wait in memory for a second, equal denials become one, and their number is bounded. A crash loses the waiting events. Changes
- * are recorded in their own transactions.
+ * events wait in memory for a second, equal denials become one, and their number is bounded. A crash loses the waiting events. Those of a
+ * server of a distributed database that does not respond wait, and are lost if the node stops. Changes are recorded in their own transactions.
  */
 export interface AuditRecorder {
   recordDenial(event: AuditEvent, denial: Denial): void
@@ -46,84 +48,95 @@ export interface RecorderOptions {
 }
 
 const FLUSH_INTERVAL_MS = 1000
-/** This many exchanges are written before the interval ends. */
-const EARLY_FLUSH_ROWS = limits.auditExchangesMax / 2
 /** Events of one transaction: its statements delay other requests by about a millisecond. */
 const BATCH_ROWS = 96
 const ATTEMPTS_MAX = 5
 
 export function createAuditRecorder({ db, onError, onWritten, onDropped }: RecorderOptions): AuditRecorder {
-  let exchanges: NewAuditEventRow[] = []
-  let denials = new Map<string, NewAuditEventRow>()
-  let perRoot = new Map<string, number>()
-  let perActor = new Map<string, number>()
+  /** Denials that wait, by what makes them equal. */
+  const denials = new Map<string, NewAuditEventRow>()
+  const openDenials = new Map<NewAuditEventRow, OpenDenial>()
+  const denialBound = createServerBound(limits.auditDenialsMax)
+  const perRoot = new Map<string, number>()
+  const perActor = new Map<string, number>()
 
-  const takeQueued = (): NewAuditEventRow[] => {
-    const rows = [...exchanges, ...denials.values()]
-    exchanges = []
-    denials = new Map()
-    perRoot = new Map()
-    perActor = new Map()
-    return rows
+  /** Equal denials that follow are other events. */
+  const closeDenial = (row: NewAuditEventRow) => {
+    const open = openDenials.get(row)
+    if (open === undefined) return
+    openDenials.delete(row)
+    denials.delete(open.key)
+    denialBound.release(open.server)
+    countDown(perRoot, row.root)
+    countDown(perActor, row.actor)
   }
-  /** Requeues events that could not be written, up to the capacity. */
-  const requeue = (rows: readonly NewAuditEventRow[]) => {
-    const capacity = Math.max(0, limits.auditExchangesMax - exchanges.length)
-    exchanges = [...rows.slice(0, capacity), ...exchanges]
-    if (rows.length > capacity) onDropped(rows.length - capacity)
-  }
+
+  /** Events of transactions whose outcome is unknown. They keep their ids, so that a retry finds those that are stored. */
+  const maybeStored = new WeakSet<NewAuditEventRow>()
 
   const insert = async (batch: readonly NewAuditEventRow[], attempts = ATTEMPTS_MAX): Promise<void> => {
+    const repeated = batch.filter((row) => maybeStored.has(row))
+    const others = batch.filter((row) => !maybeStored.has(row))
     try {
-      await inTransaction(db, (tx) => insertEvents(tx, db.engine, batch))
+      await inTransaction(db, async (tx) => {
+        await insertUnstoredEvents(db, tx, repeated)
+        await insertEvents(tx, db.engine, others)
+      })
     } catch (error) {
+      if (isOutcomeUnknown(error)) for (const row of batch) maybeStored.add(row)
       // The random ids of two events of one identity can collide.
       if (attempts === 1 || !db.rules.isUniqueViolation(error)) throw error
-      await insert(batch.map(withNewId), attempts - 1)
+      for (const row of others) assignNewId(row)
+      await insert(batch, attempts - 1)
     }
   }
-  /** Writes a batch; `refused` means that at least one of its rows can never be written. */
-  const tryBatch = async (batch: readonly NewAuditEventRow[]): Promise<'written' | 'refused' | 'failed'> => {
+  /** Writes rows of one server. Drops those that can never be written. */
+  const write = async (batch: readonly NewAuditEventRow[]): Promise<Unwritten<NewAuditEventRow>> => {
+    let here = batch
+    let elsewhere: readonly NewAuditEventRow[] = []
     try {
-      await insert(await attributeToExisting(db, batch))
-      onWritten(batch.length)
-      return 'written'
+      const attributed = await attributeToExisting(db, batch, maybeStored)
+      const isHere = (row: NewAuditEventRow, at: number) =>
+        row === batch[at] || db.serverOf(row.root) === db.serverOf(batch[at]?.root ?? '')
+      here = attributed.filter(isHere)
+      elsewhere = attributed.filter((row, at) => !isHere(row, at))
+      if (here.length > 0) await insert(here)
+      onWritten(here.length)
+      return { rows: elsewhere, hasFailed: false }
     } catch (error) {
-      const refused = db.rules.isUnstorable(error)
-      if (!refused || batch.length === 1) onError(error)
-      return refused ? 'refused' : 'failed'
+      if (!db.rules.isUnstorable(error)) {
+        onError(error)
+        return { rows: [...here, ...elsewhere], hasFailed: true }
+      }
+      if (here.length > 1) {
+        // One row causes it: halving the batch isolates it, so that the others are written.
+        const middle = Math.ceil(here.length / 2)
+        const first = await write(here.slice(0, middle))
+        const rest = here.slice(middle)
+        const second = first.hasFailed ? { rows: rest, hasFailed: true } : await write(rest)
+        return { rows: [...first.rows, ...second.rows, ...elsewhere], hasFailed: second.hasFailed }
+      }
+      onError(error)
+      onDropped(1)
+      return { rows: elsewhere, hasFailed: false }
     }
   }
-  const write = async () => {
-    const batches = inBatches(takeQueued(), BATCH_ROWS)
-    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-      const outcome = await tryBatch(batch)
-      if (outcome === 'failed') return requeue([batch, ...batches].flat())
-      // One row causes it: halving the batch isolates it, so that the others are written.
-      if (outcome === 'refused' && batch.length === 1) onDropped(1)
-      else if (outcome === 'refused') batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
-      // Let other requests run.
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-  let running: Promise<void> | undefined
-  const flush = async () => {
-    // Another flush that waited may have started to write.
-    while (running !== undefined) await running
-    if (exchanges.length === 0 && denials.size === 0) return
-    running = runShared(write).finally(() => {
-      running = undefined
-    })
-    await running
-  }
-  const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
-  timer.unref()
+  const queues = createServerQueues<NewAuditEventRow>({
+    db,
+    max: limits.auditExchangesMax,
+    intervalMs: FLUSH_INTERVAL_MS,
+    batch: BATCH_ROWS,
+    rootOf: ({ root }) => root,
+    write(batch) {
+      for (const row of batch) closeDenial(row)
+      return write(batch)
+    },
+    onDropped,
+  })
 
   return {
     recordExchange(event, token) {
-      if (exchanges.length >= limits.auditExchangesMax) onDropped(1)
-      else if (exchanges.push(rowOf(event, { code: Code.OK, reason: '', token })) === EARLY_FLUSH_ROWS)
-        void flush()
+      if (!queues.add(rowOf(event, { code: Code.OK, reason: '', token }))) onDropped(1)
     },
     recordDenial(event, denial) {
       const row = rowOf(event, denial)
@@ -136,38 +149,53 @@ export function createAuditRecorder({ db, onError, onWritten, onDropped }: Recor
       }
       const about = perRoot.get(row.root) ?? 0
       const by = perActor.get(actor) ?? 0
-      if (
-        denials.size >= limits.auditDenialsMax ||
-        about >= limits.auditDenialsPerOrganizationMax ||
-        by >= limits.auditDenialsPerActorMax
-      ) {
+      if (about >= limits.auditDenialsPerOrganizationMax || by >= limits.auditDenialsPerActorMax) {
         onDropped(1)
         return
       }
+      const server = db.serverOf(row.root)
+      if (!denialBound.take(server)) {
+        onDropped(1)
+        return
+      }
+      denials.set(key, row)
+      openDenials.set(row, { key, server })
       perRoot.set(row.root, about + 1)
       perActor.set(actor, by + 1)
-      denials.set(key, row)
+      if (queues.add(row)) return
+      closeDenial(row)
+      onDropped(1)
     },
-    async stop() {
-      clearInterval(timer)
-      await flush()
-      // Events that arrived during the first flush.
-      await flush()
-    },
+    stop: () => queues.stop(),
   }
 }
 
-/** Attributes denials about uids of unknown organizations to the actor: no one could read them otherwise. */
+/** A denial that equal ones are counted with. */
+interface OpenDenial {
+  readonly key: string
+  readonly server: number | undefined
+}
+
+function countDown(counts: Map<string, number>, key: string): void {
+  const left = (counts.get(key) ?? 0) - 1
+  if (left > 0) counts.set(key, left)
+  else counts.delete(key)
+}
+
+/**
+ * Attributes denials about uids of unknown organizations to the actor: no one could read them otherwise. Those that may be stored stay as
+ * they are.
+ */
 async function attributeToExisting(
   db: Db,
   batch: readonly NewAuditEventRow[],
+  maybeStored: WeakSet<NewAuditEventRow>,
 ): Promise<readonly NewAuditEventRow[]> {
-  const foreign = batch.filter(isForeignOrganization)
-  if (foreign.length === 0) return batch
-  const existing = await existingOrganizations(db, [...new Set(foreign.map(({ root }) => root))])
-  return batch.map((row) =>
-    isForeignOrganization(row) && !existing.has(row.root) ? attributeToActor(row) : row,
-  )
+  const isOpen = (row: NewAuditEventRow) => isForeignOrganization(row) && !maybeStored.has(row)
+  const open = batch.filter(isOpen)
+  if (open.length === 0) return batch
+  const existing = await existingOrganizations(db, [...new Set(open.map(({ root }) => root))])
+  return batch.map((row) => (isOpen(row) && !existing.has(row.root) ? attributeToActor(row) : row))
 }
 
 function isForeignOrganization({ code, root, actor }: NewAuditEventRow): boolean {
@@ -194,10 +222,4 @@ function rowOf(event: AuditEvent, { code, reason, token }: Denial): NewAuditEven
 /** Removes control characters: untrusted text must not control a terminal, and PostgreSQL stores no NUL. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '')
-}
-
-function inBatches<T>(rows: readonly T[], size: number): (readonly T[])[] {
-  const batches = []
-  for (let at = 0; at < rows.length; at += size) batches.push(rows.slice(at, at + size))
-  return batches
 }

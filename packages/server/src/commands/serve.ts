@@ -14,8 +14,8 @@ export const serveCommand: CommandBody = {
 SIGTERM stops the server. SIGHUP reloads BERTH_ENV_FILE, the TLS files, the sign-in providers, the log level and the rate
 limits. Renewed TLS files are also loaded without a signal.
 
-Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 database unreachable, 6 the database was migrated by a newer version,
-124 the shutdown timed out, 130 and 143 a second SIGINT or SIGTERM stopped the server immediately.
+Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 database or bucket unreachable, 6 the database was migrated by a newer
+version, 124 the shutdown timed out, 130 and 143 a second SIGINT or SIGTERM stopped the server immediately.
 
 Environment:
 ${settingsHelp()}`,

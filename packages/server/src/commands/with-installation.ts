@@ -66,7 +66,7 @@ export async function withBlobStore(
 /** Exit code if blobs are missing or damaged; differs from those of failures. */
 export const EXIT_DAMAGE_FOUND = 5
 
-/** Exit codes: 1 failed, 2 wrong usage, 3 database unreachable, 6 the database was migrated by a newer version. */
+/** Exit codes: 1 failed, 2 wrong usage, 3 database or bucket unreachable, 6 the database was migrated by a newer version. */
 const exitCodes = { failed: 1, usage: 2, unreachable: 3, newer: 6 } as const
 
 /** Exit code of a start that may succeed later without a change. */

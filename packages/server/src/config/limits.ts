@@ -148,12 +148,14 @@ export const limits = {
   workerRestartMs: SECOND_MS / 4,
   workerRestartMsMax: 10 * SECOND_MS,
   workerStableMs: 10 * SECOND_MS,
-  /** Starts in a row at which a worker did not become ready; then the server ends. */
+  /** Starts in a row of each worker that fail while no worker is ready; then the server ends. */
   workerStartsMax: 5,
-  /** A worker whose event loop has not responded for this long is killed. */
+  /** A worker whose event loop has not responded for this long is killed, except the first one before it is ready. */
   workerUnresponsiveMs: 30 * SECOND_MS,
-  /** Accepted connections that wait for a worker; more are closed. */
+  /** Accepted connections that wait for a worker; more are closed, of the client address that has the most. */
   workerConnectionsWaitingMax: 1000,
+  /** Between two warnings about connections that are closed. */
+  workerDropWarningMs: MINUTE_MS,
   /** How long `/metrics` waits for the numbers of the other workers. */
   workerMetricsMs: 2 * SECOND_MS,
 
@@ -218,6 +220,8 @@ export const limits = {
   findingSummariesMax: 50,
   /** Open invites for an email address that a user is shown. */
   receivedInvitesMax: 100,
+  /** Organizations of a distributed database in which they are looked for, the last ones that invited the address. */
+  invitedOrganizationsMax: 100,
   /** Groups whose paths one request finds. */
   groupPathsMax: 200,
   /** Segments of all paths of such a request, counted for each group where a path can begin. */
@@ -384,7 +388,9 @@ export const limits = {
   registryRunLeaseMs: MINUTE_MS,
   /** After which another node matches packages and verifies signatures, if the one that did so died. */
   queueLeaseMs: 15 * SECOND_MS,
-  /** Between two writes of counted pulls and pushes, and the most repos and days that wait for a database that does not respond. */
+  /** Identities whose times of last use wait to be written. */
+  lastSeenPendingMax: 10_000,
+  /** Between two writes of counted pulls and pushes, and the most repos and days whose counts wait to be written. */
   transferFlushMs: 5 * SECOND_MS,
   pendingTransfersMax: 10_000,
   /** Between two records of what organizations store, and the days that are kept. */
@@ -618,6 +624,11 @@ export const limits = {
   /** Connections of background jobs: garbage collection, retention, feeds, expiry. */
   databaseJobsPercentMax: 40,
   databaseJobTransactionsPercentMax: 25,
+  /** Connections and transactions of all organizations on one server of a distributed database. */
+  databaseServerPercentMax: 50,
+  databaseServerTransactionsPercentMax: 37,
+  /** How long a node uses what it has read about the servers of organizations. */
+  databasePlacementMaxAgeMs: MINUTE_MS,
   /** Database operations that wait for a connection, and those of one share. */
   databaseWaitingMax: 4000,
   databaseWaitingPerOrganizationMax: 1000,
@@ -747,9 +758,12 @@ export const limits = {
   passwordResetWindowMs: HOUR_MS,
 
   // The audit log: denials and exchanges wait in memory for a second.
-  /** Exchanges that wait to be written; more are dropped while the database does not accept them. */
+  /** Events that wait to be written, of one server of a distributed database half; more are dropped while it does not accept them. */
   auditExchangesMax: 10_000,
-  /** Different denials in one second: in total, about one organization, and of one caller; equal ones are counted as one. */
+  /**
+   * Different denials in one second: in total (on one server of a distributed database half), about one organization, and of one caller; equal
+   * ones are counted as one.
+   */
   auditDenialsMax: 1000,
   auditDenialsPerOrganizationMax: 100,
   auditDenialsPerActorMax: 25,

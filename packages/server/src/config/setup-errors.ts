@@ -10,9 +10,14 @@ export class UsageError extends SetupError {
   override readonly name = 'UsageError'
 }
 
-/** The database server does not answer. */
+/** The database server or the bucket does not respond. */
 export class UnreachableError extends SetupError {
   override readonly name = 'UnreachableError'
+}
+
+/** A worker cannot join its server, which must be started again. */
+export class RestartRequiredError extends SetupError {
+  override readonly name = 'RestartRequiredError'
 }
 
 /** The database was migrated by a newer version. */

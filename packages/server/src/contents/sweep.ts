@@ -84,8 +84,8 @@ async function deletePackages(db: Db, tx: Tx, root: string, ids: readonly number
   }
   // A separate statement: it sees what was committed while the one before waited.
   const sql = sqlText(db.engine)
-  const text = `delete from packages where (root, id) in (select p.root, p.id from packages p where ${which(sql)}
-    and not exists (select 1 from manifest_packages l where l.root = p.root and l.package = p.id))`
+  const text = `delete from packages as p where ${which(sql)}
+    and not exists (select 1 from manifest_packages l where l.root = p.root and l.package = p.id)`
   await runInTransaction(tx, text, sql)
 }
 

@@ -30,6 +30,7 @@ import { lockGrantableRole } from './grantable-role.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import { inviteCodeHash, newInviteCode } from './invites/invite-code.ts'
 import { inviteLink, queueInviteMail, toInviteMail } from './invites/invite-mail.ts'
+import { recordInvitedOrganization } from './invites/invited-organizations.ts'
 import { capabilitiesOfRole } from './roles.ts'
 
 /**
@@ -86,6 +87,7 @@ export function groupInvitesService(store: Store, { authUrl, sendsMail }: Invite
           created_ms: now,
           updated_ms: now,
         }
+        await recordInvitedOrganization(store, tx, group, row.email)
         await insertResource(db, tx, 'group_invites', row)
         if (sendsMail && row.email !== '')
           await queueInviteMail(store, tx, row, code, { kind: 'identity', id: creator })
@@ -115,6 +117,9 @@ export function groupInvitesService(store: Store, { authUrl, sendsMail }: Invite
           expires_ms: extendsTtl ? now + lifetimeMs(next) : row.expires_ms,
           updated_ms: nextUpdateMs(store, row),
         }
+        // Garbage collection keeps the row while an invite has the address.
+        if (next.email !== row.email)
+          await recordInvitedOrganization(store, tx, row.parent as Uid, changed.email)
         await updateResource(tx, 'group_invites', scope, changed)
         // An earlier email was for the earlier address.
         if (next.email !== row.email) await deleteMail(tx, scope)

@@ -36,7 +36,7 @@ import { requireNotServiceBound } from './account-associations.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import type { LastSeen } from './identities/last-seen.ts'
 import { deleteMetadata, updateMetadata } from './identities/metadata.ts'
-import { deleteIdentityOrganizations } from './identities/organizations.ts'
+import { bindingsOf, deleteIdentityOrganizations } from './identities/organizations.ts'
 import { lookupUser } from './identities/user-lookup.ts'
 import { deleteSignInData } from './identities/users.ts'
 import { capabilitiesOfRole } from './roles.ts'
@@ -100,12 +100,8 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
       },
     },
     async beforeDelete(tx, { uid }) {
-      const bound = await tx
-        .selectFrom('role_bindings')
-        .select('uid')
-        .where('identity_uid', '=', uid)
-        .limit(1)
-        .execute()
+      const query = await bindingsOf(db, tx, uid)
+      const bound = await query.select('uid').limit(1).execute()
       if (bound.length > 0)
         throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} is used by role bindings`)
       await requireNotServiceBound(tx, uid)
@@ -148,7 +144,6 @@ async function deleteIdentityData(tx: Tx, uid: string): Promise<void> {
     throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} administers this platform`)
   await deleteMetadata(tx, uid)
   await deleteIdentityOrganizations(tx, uid)
-  await tx.deleteFrom('access_requests').where('identity_uid', '=', uid).execute()
   await deleteSignInData(tx, uid)
 }
 
@@ -165,11 +160,8 @@ async function requireCapabilitiesOfIdentity(
   const { grants } = authorizationOf(call)
   const to = 'change who may assume this identity'
   if (await administersPlatform(tx, identity)) requireCapabilities(grants, '', everyCapability, to)
-  const bindings = await tx
-    .selectFrom('role_bindings')
-    .select(['parent', 'role_uid'])
-    .where('identity_uid', '=', identity)
-    .execute()
+  const query = await bindingsOf(db, tx, identity)
+  const bindings = await query.select(['parent', 'role_uid']).execute()
   for (const { parent, role_uid } of bindings) {
     const role = await lockResource(db, tx, 'roles', role_uid, 'share')
     if (role !== undefined) requireCapabilities(grants, parent, capabilitiesOfRole(role), to)

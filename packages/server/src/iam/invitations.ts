@@ -8,12 +8,12 @@ import {
   notFound,
   permissionDenied,
 } from '../api/errors.ts'
-
 import { isSameEmail } from '../api/fields.ts'
 import { fullMethodName } from '../api/method-name.ts'
 import { parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { authorizationOf, isNarrowed } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
+import { nameShare } from '../pipeline/request/request-context.ts'
 import {
   isBindingEffective,
   recordedProviderOf,
@@ -37,7 +37,7 @@ import { GROUP_INVITE_TYPE } from './group-invites.ts'
 import { confirmEmail } from './identities/users.ts'
 import { isInviteCode, isProof, readInviteCode, readReceivedInvite } from './invites/invite-code.ts'
 import { readInviter } from './invites/inviter.ts'
-import { findReceivedInvites } from './invites/received-invites.ts'
+import { findReceivedInvites, noInvites } from './invites/received-invites.ts'
 import {
   bindingExistsError,
   hydrateBindings,
@@ -55,7 +55,7 @@ export function invitationsService(store: Store) {
       if (code === '') throw invalidArgument('code', 'is required')
       return mutate(store, call, async (tx) => {
         const binding = await acceptInvite(store, tx, code, acceptor)
-        const roleBinding = requireBinding(await hydrateBindings(tx, [binding]), binding.uid)
+        const roleBinding = requireBinding(await hydrateBindings(store.db, [binding], tx), binding.uid)
         const response = { $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const, roleBinding }
         return { uid: binding.uid, response }
       })
@@ -64,7 +64,7 @@ export function invitationsService(store: Store) {
     async findReceivedInvites(_request, call) {
       return {
         $typeName: 'berth.iam.v1.FindReceivedInvitesResponse' as const,
-        invites: isNarrowed(authorizationOf(call).caller) ? [] : await findReceivedInvites(store, call),
+        ...(isNarrowed(authorizationOf(call).caller) ? noInvites : await findReceivedInvites(store, call)),
       }
     },
 
@@ -78,7 +78,7 @@ export function invitationsService(store: Store) {
         if (invite === undefined || invite.email === '') throw receivedInviteNotFound(uid)
         const locked = { invite, provesEmail: false, notFound: () => receivedInviteNotFound(uid) }
         const binding = await acceptLocked(store, tx, locked, acceptor)
-        const roleBinding = requireBinding(await hydrateBindings(tx, [binding]), binding.uid)
+        const roleBinding = requireBinding(await hydrateBindings(store.db, [binding], tx), binding.uid)
         const response = { $typeName: 'berth.iam.v1.AcceptReceivedInviteResponse' as const, roleBinding }
         return { uid: binding.uid, response }
       })
@@ -217,6 +217,7 @@ export async function findInviteOffer(
   const { db, clock } = store
   const invite = await findInvite(db.kysely, text)
   if (invite === undefined || invite.expires_ms <= clock()) return undefined
+  nameShare(invite.parent)
   const group = await readResource(db, 'groups', invite.parent)
   const role = await readResource(db, 'roles', invite.role_uid)
   if (group === undefined || role === undefined || (await isClosed(db.kysely, group.uid))) return undefined
@@ -227,7 +228,7 @@ export async function findInviteOffer(
     email: invite.email,
     provesEmail: provesEmail(store, invite, text),
     expiresMs: invite.expires_ms,
-    inviter: await readInviter(db.kysely, invite.created_by),
+    inviter: await readInviter(db, invite.created_by),
   }
 }
 

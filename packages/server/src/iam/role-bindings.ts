@@ -16,11 +16,11 @@ import { describeResource, requireScope } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
 import type { RecordedProvider } from '../pipeline/vouching.ts'
 import { mutate } from '../storage/changes/mutation.ts'
-import type { Reader, Tx } from '../storage/db.ts'
+import type { Db, Tx } from '../storage/db.ts'
 import type { ColumnCondition } from '../storage/list/list.ts'
 import { deleteResource, findUid, insertResource, lockResource } from '../storage/resource-rows.ts'
 import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
-import { readRowsByUid } from '../storage/rows-by-uid.ts'
+import { readReachableRows, readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { lockGrantableRole } from './grantable-role.ts'
@@ -47,7 +47,8 @@ export function roleBindingsService(store: Store) {
     table: 'role_bindings',
     schema: RoleBindingSchema,
     isCached: true,
-    toMessages: (rows, reader) => hydrateBindings(reader, rows),
+    toMessages: (rows, reader) =>
+      hydrateBindings(store.db, rows, reader.isTransaction ? (reader as Tx) : undefined),
     sortFields: timeSortFields,
     filter: ({ identity, identities, group, role }) => ({
       equals: {
@@ -88,7 +89,7 @@ export function roleBindingsService(store: Store) {
         max: limits.batchEntriesMax,
         toResponse: async (tx, rows) => ({
           $typeName: 'chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse',
-          roleBindings: await hydrateBindings(tx, rows),
+          roleBindings: await hydrateBindings(store.db, rows, tx),
         }),
       })
     },
@@ -251,29 +252,38 @@ export function toRoleBinding(row: RoleBindingRow): RoleBinding {
   }
 }
 
-/** Returns bindings with the names of what they refer to: four statements, whatever their number. */
-export async function hydrateBindings(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
-  const [identities, groups, roles, providers] = await Promise.all([
-    readRowsByUid(
+/**
+ * Returns bindings with the names of what they refer to: four statements, whatever their number. Outside of transactions, details of users on
+ * a lost server of a distributed database are marked as unavailable.
+ */
+export async function hydrateBindings(
+  db: Db,
+  rows: readonly RoleBindingRow[],
+  tx?: Tx,
+): Promise<RoleBinding[]> {
+  const reader = tx ?? db.kysely
+  const [{ rows: identities, isUnread }, groups, roles, providers] = await Promise.all([
+    readReachableRows(
       db,
       'identities',
       ['name', 'description', 'subject', 'issuer', 'email'],
       rows.map((row) => row.identity_uid),
+      tx,
     ),
     readRowsByUid(
-      db,
+      reader,
       'groups',
       ['name', 'description'],
       rows.map((row) => row.parent),
     ),
     readRowsByUid(
-      db,
+      reader,
       'roles',
       ['name', 'description'],
       rows.map((row) => row.role_uid),
     ),
     readRowsByUid(
-      db,
+      reader,
       'identity_providers',
       ['name', 'issuer'],
       rows.map((row) => row.accepted_through).filter((uid) => uid !== ''),
@@ -293,6 +303,7 @@ export async function hydrateBindings(db: Reader, rows: readonly RoleBindingRow[
         subject: identity?.subject ?? '',
         issuer: identity?.issuer ?? '',
         email: identity?.email ?? '',
+        ...(isUnread(row.identity_uid) && { detailsUnavailable: true }),
       },
       group: {
         $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingGroup',

@@ -23,7 +23,7 @@ import {
 } from '../api/errors.ts'
 import { checkDescription, checkName } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
-import { parseUid } from '../api/uid.ts'
+import { parseUid, rootOf } from '../api/uid.ts'
 import { authorizationOf, requireCapabilities, requireGrantable } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
@@ -143,13 +143,17 @@ const roleReferences = [
   ['mappings of external groups', 'external_group_role_mappings', 'role_uid'],
 ] as const
 
-/** Returns the kinds of resources that use a role, in words. Invites do not count: without its role an invite cannot be accepted. */
+/**
+ * Returns the kinds of resources that use a role, in words. Only resources of the role's organization can use it. Invites do not count:
+ * without its role an invite cannot be accepted.
+ */
 async function listRoleUsers(tx: Tx, uid: string): Promise<string[]> {
   const found: string[] = []
   for (const [label, table, column] of roleReferences) {
     const query = tx
       .selectFrom(table)
       .select('uid')
+      .where('root', '=', rootOf(uid))
       .where(column as 'uid', '=', uid)
       .limit(1)
     if ((await query.execute()).length > 0) found.push(label)

@@ -1,16 +1,22 @@
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { ApiError } from '../api/errors.ts'
 import { createPageTokens } from '../api/page-tokens.ts'
 import { randomUids, type UidGenerator } from '../api/uid.ts'
 import type { Addresses } from '../config/addresses.ts'
 import { limits } from '../config/limits.ts'
-import { NewerDatabaseError, SetupError, UnreachableError } from '../config/setup-errors.ts'
+import {
+  NewerDatabaseError,
+  RestartRequiredError,
+  SetupError,
+  UnreachableError,
+} from '../config/setup-errors.ts'
 import { grantsIn } from '../iam/grants-reader.ts'
 import { ensureAnonymousIdentity } from '../iam/identities/anonymous.ts'
 import { syncManagedRoles } from '../iam/roles.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { openBlobs } from '../registry/blobs/open.ts'
-import { UnusableStore } from '../registry/blobs/s3/failures.ts'
+import { isTemporaryStoreFailure, UnreachableStore, UnusableStore } from '../registry/blobs/s3/failures.ts'
 import {
   deriveKey,
   type MasterKey,
@@ -27,10 +33,10 @@ import {
   makePrivateDirectory,
   openPostgresDb,
   openSqliteDb,
-  type PostgresOptions,
+  type ReplicaAddress,
 } from '../storage/db.ts'
 import { type Ballast, ballast, noBallast } from '../storage/engines/sqlite/ballast.ts'
-import type { WriteTurn } from '../storage/engines/sqlite/driver.ts'
+import type { WriteLock } from '../storage/engines/sqlite/driver.ts'
 import type { FileLock } from '../storage/engines/sqlite/file-lock.ts'
 import { migrate, migrationState, NewerDatabase } from '../storage/schema/migrate.ts'
 import { readUnfinishedRestore } from '../storage/schema/unfinished-restore.ts'
@@ -64,9 +70,11 @@ export interface InstallationOverrides {
   readonly lock?: FileLock | undefined
   readonly tracer?: Tracer | undefined
   /** Of a worker: its supervisor has locked the SQLite database, and other workers write to it. */
-  readonly writeTurn?: WriteTurn | undefined
-  /** Of a server: the read replica of the configuration is used. */
-  readonly usesReplica?: boolean
+  readonly writeLock?: WriteLock | undefined
+  /** Of a worker after the first one of its server: fails instead of migrating, because other workers use the schema. */
+  readonly keepsSchema?: boolean
+  /** How the read replica of the configuration is used; not at all without it. `check`: without writes. */
+  readonly replica?: 'serve' | 'check'
 }
 
 /**
@@ -143,17 +151,26 @@ export function toSetupError({ databaseUrl }: Config, error: unknown): unknown {
   if (error instanceof SetupError) return error
   if (error instanceof NewerDatabase) return new NewerDatabaseError(error.message)
   const problem = databaseUrl === undefined ? undefined : describeDatabaseError(error, databaseUrl)
-  if (problem === undefined) return error
+  if (problem === undefined)
+    return isTemporaryStoreFailure(error) ? new UnreachableError(describeCause(error)) : error
   return problem.unreachable ? new UnreachableError(problem.message) : new SetupError(problem.message)
+}
+
+function describeCause({ message, cause }: ApiError): string {
+  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
 
 /** On SQLite a command migrates only while no server runs, which would be of an older version. */
 async function migrateWithLock(
   config: Config,
   db: Db,
-  { lock, openDb, writeTurn }: InstallationOverrides,
+  { lock, openDb, writeLock, keepsSchema = false }: InstallationOverrides,
 ): Promise<readonly string[]> {
-  const isLocked = lock !== undefined || writeTurn !== undefined
+  if (keepsSchema) {
+    await requireCurrentSchema(db)
+    return []
+  }
+  const isLocked = lock !== undefined || writeLock !== undefined
   const needsLock = !isLocked && openDb === undefined && config.databaseUrl === undefined
   if (!needsLock || (await migrationState(db)).missing.length === 0) return migrate(db)
   const own = await lockDatabase(config)
@@ -162,6 +179,15 @@ async function migrateWithLock(
   } finally {
     own?.release()
   }
+}
+
+async function requireCurrentSchema(db: Db): Promise<void> {
+  const { missing, unknown } = await migrationState(db)
+  if (unknown.length > 0) throw new NewerDatabase(unknown)
+  if (missing.length > 0)
+    throw new RestartRequiredError(
+      `a worker cannot start: the installed program requires the migrations ${missing.join(', ')}, which only the start of a server runs. Restart the server`,
+    )
 }
 
 async function requireNoUnfinishedRestore(db: Db): Promise<void> {
@@ -199,12 +225,17 @@ export async function openBlobStore(
     return blobs
   } catch (error) {
     blobs?.close()
-    if (error instanceof UnusableStore) throw new SetupError(error.message)
+    if (error instanceof UnusableStore) throw toStoreError(error)
     if (!(error instanceof ForeignStore)) throw error
     throw new SetupError(
       `${describeBlobStore(config)} is not the blob store of this database: ${error.message}. Set BERTH_DATA_DIR, or BERTH_BLOBS_S3_BUCKET and BERTH_BLOBS_S3_PREFIX, to the store of the database; berth admin adopt-store makes this one its store`,
     )
   }
+}
+
+/** Returns a bucket that cannot be used as an error that the operator can correct. */
+export function toStoreError(error: UnusableStore, message = error.message): SetupError {
+  return error instanceof UnreachableStore ? new UnreachableError(message) : new SetupError(message)
 }
 
 /** The blob store in words, with the settings that name it. */
@@ -231,9 +262,9 @@ export async function openDatabase(
   {
     meter,
     tracer,
-    writeTurn,
-    usesReplica = false,
-  }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'writeTurn' | 'usesReplica'> = {},
+    writeLock,
+    replica,
+  }: Pick<InstallationOverrides, 'meter' | 'tracer' | 'writeLock' | 'replica'> = {},
 ): Promise<Db> {
   if (config.databaseUrl !== undefined) {
     return openPostgresDb(config.databaseUrl, {
@@ -244,23 +275,27 @@ export async function openDatabase(
         Math.floor((config.databasePoolMax ?? limits.databasePoolDefault) / config.workers),
       ),
       tracer,
-      replica: usesReplica ? replicaOf(config, log) : undefined,
+      replica: replica && replicaOf(config, log, { storesToken: replica === 'serve' }),
     })
   }
   try {
-    return await openSqliteDb(databaseFile(config.dataDir), { meter, tracer, writeTurn })
+    return await openSqliteDb(databaseFile(config.dataDir), { meter, tracer, writeLock })
   } catch (error) {
     throw dataDirectoryError(config.dataDir, error)
   }
 }
 
-function replicaOf({ databaseReadUrl: url }: Config, log: Log): PostgresOptions['replica'] {
+function replicaOf(
+  { databaseReadUrl: url }: Config,
+  log: Log,
+  { storesToken }: Pick<ReplicaAddress, 'storesToken'>,
+): ReplicaAddress | undefined {
   if (url === undefined) return undefined
   const onChange = (problem: string | undefined) => {
     if (problem === undefined) log.info({}, 'reads use the read replica (BERTH_DATABASE_READ_URL)')
     else log.warn({ problem }, 'reads use the primary, not the read replica (BERTH_DATABASE_READ_URL)')
   }
-  return { url, onChange }
+  return { url, storesToken, onChange }
 }
 
 function dataDirectoryError(dataDir: string, error: unknown): SetupError {

@@ -261,7 +261,7 @@ const databaseChecks: Readonly<
       ? ok('it follows the database')
       : warn(
           `reads use the primary: ${problem}`,
-          'Set BERTH_DATABASE_READ_URL to a standby that follows the database, and check its replication.',
+          'Set BERTH_DATABASE_READ_URL to a standby that follows the database, and check its replication; create it again if its changes differ.',
         )
   },
 
@@ -433,7 +433,7 @@ async function openDatabaseForChecks(
     }
   let db: Db | undefined
   try {
-    db = await openDatabase(config, log, { usesReplica: true })
+    db = await openDatabase(config, log, { replica: 'check' })
     const finding = await checkMigrations(config, db)
     if (finding.result === 'ok') return { finding, db }
     await db.close()

@@ -2,7 +2,7 @@ import { SetupError } from '../config/setup-errors.ts'
 import { managedRoleByName, operatorRole } from '../iam/managed-roles.ts'
 import { accountByEmail } from '../signin/accounts/accounts.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { readRowsByUid } from '../storage/rows-by-uid.ts'
+import { readReachableRows } from '../storage/rows-by-uid.ts'
 import type { Store } from '../storage/store.ts'
 import { commandActor } from './actor.ts'
 
@@ -25,8 +25,8 @@ export async function listOperators({ db }: Pick<Store, 'db'>): Promise<Operator
     .orderBy('b.identity_uid')
     .orderBy('b.role_uid')
     .execute()
-  const identities = await readRowsByUid(
-    db.kysely,
+  const { rows: identities } = await readReachableRows(
+    db,
     'identities',
     ['name', 'email'],
     rows.map((row) => row.identity_uid),

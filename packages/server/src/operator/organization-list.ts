@@ -6,6 +6,7 @@ import { limits } from '../config/limits.ts'
 import { managedRoleByName } from '../iam/managed-roles.ts'
 import { readUsageOf } from '../registry/quota/usage.ts'
 import { readCountsOf, readOwnLimits } from '../storage/counts/resource-limits.ts'
+import { readIdentityRoots } from '../storage/list/named-roots.ts'
 import type { Store } from '../storage/store.ts'
 
 /** Organizations for operators: owners, usage and limits of a page, in a constant number of statements. */
@@ -64,7 +65,7 @@ export async function listOrganizations(
   const counts = await readCountsOf(db.kysely, uids)
   const usages = await readUsageOf(db.kysely, uids)
   const ownLimits = await readOwnLimits(db.kysely, uids)
-  const owners = await readOwners(db.kysely, uids)
+  const owners = await readOwners(db, uids)
   return rows.map(({ uid, name, status, created_ms }) => {
     const { manifests = 0, bytes = 0 } = usages.get(uid) ?? {}
     return {
@@ -84,17 +85,22 @@ export async function listOrganizations(
 }
 
 /** Reads the first owners of each organization. */
-async function readOwners(db: Store['db']['kysely'], uids: readonly string[]): Promise<readonly OwnerRow[]> {
+async function readOwners(db: Store['db'], uids: readonly string[]): Promise<readonly OwnerRow[]> {
   const owner = managedRoleByName.get('owner')?.uid ?? ''
   if (uids.length === 0) return []
-  const numbered = db
+  const roots = await readIdentityRoots(
+    db,
+    (text) => `select identity_uid from role_bindings
+      where root in (${text.bindAll(uids)}) and parent in (${text.bindAll(uids)}) and role_uid = ${text.bind(owner)}`,
+  )
+  const numbered = db.kysely
     .selectFrom('role_bindings as b')
     .select(['b.parent as organization', 'b.identity_uid'])
     .select(sql<number>`row_number() over (partition by b.parent order by b.uid)`.as('position'))
     .where('b.root', 'in', uids)
     .where('b.parent', 'in', uids)
     .where('b.role_uid', '=', owner)
-  return db
+  return db.kysely
     .selectFrom(numbered.as('n'))
     .innerJoin('identities as i', (join) =>
       join
@@ -103,6 +109,7 @@ async function readOwners(db: Store['db']['kysely'], uids: readonly string[]): P
     )
     .select(['n.organization', 'i.uid', 'i.name', 'i.email'])
     .where('n.position', '<=', limits.ownersShownMax)
+    .$if(roots !== undefined, (query) => query.where('i.root', 'in', roots ?? []))
     .orderBy('n.organization')
     .orderBy('n.position')
     .execute()

@@ -3,7 +3,7 @@ import { SetupError } from '../config/setup-errors.ts'
 import type { Installation } from '../installation/installation.ts'
 import type { SessionVoucher } from '../pipeline/vouching.ts'
 import { inTransaction } from '../storage/db.ts'
-import { readRowsByUid } from '../storage/rows-by-uid.ts'
+import { readReachableRows } from '../storage/rows-by-uid.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
 import { readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
 import { commandActor, type OperatorActor } from './actor.ts'
@@ -66,8 +66,8 @@ export async function listSessions(
     .orderBy('sessions.id')
     .limit(max)
     .execute()
-  const identities = await readRowsByUid(
-    db.kysely,
+  const { rows: identities } = await readReachableRows(
+    db,
     'identities',
     ['email', 'name'],
     rows.map((row) => row.identity_uid),

@@ -22,6 +22,7 @@ import { GROUP_TYPE } from '../iam/groups/parent-group.ts'
 import type { MethodPipeline } from '../pipeline/methods.ts'
 import type { Operation } from '../pipeline/operation.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { nameShare } from '../pipeline/request/request-context.ts'
 import type { HttpHandler, HttpRequest } from '../port/http.ts'
 import { RestCall } from '../port/rest-call.ts'
 import { readCursor } from '../storage/list/list.ts'
@@ -62,6 +63,7 @@ export function osvHandler(options: OsvOptions): HttpHandler {
       const name = `berth.osv.v1.Osv/${route.name}`
       const operation = { ...base, name }
       await pipeline.limitAddress(operation, incoming)
+      nameShare(group)
       const state = await readPublicationState(store.db.kysely, group)
       const work = async () => {
         if (state === undefined) throw notFound(GROUP_TYPE, group)

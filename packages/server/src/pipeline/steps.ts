@@ -5,7 +5,7 @@ import type { Caller, IncomingCall } from './call.ts'
 import type { LimitClass } from './limits/limit-table.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { Operation, Proof, StartedCall } from './operation.ts'
-import { assignShare } from './request/request-context.ts'
+import { assignShare, nameShare } from './request/request-context.ts'
 
 /** The steps that check the headers of a request. pipeline.ts has their order. */
 
@@ -42,8 +42,11 @@ export function createSteps({ limits, readGrants, deny }: StepOptions): Steps {
     incoming.isAddressCounted = true
     return limits.countByAddress(limitClass, incoming)
   }
-  const requireGrants: Steps['requireGrants'] = (caller) =>
-    whenReady(readGrants(caller), (grants) => requireExisting(grants, caller))
+  const requireGrants: Steps['requireGrants'] = (caller) => {
+    // All anonymous callers read the same grants.
+    nameShare(caller.identity)
+    return whenReady(readGrants(caller), (grants) => requireExisting(grants, caller))
+  }
   /** Stores the proof that `authorize` returns, or records its denial. */
   const authorizeWith = (call: StartedCall, authorize: () => AuthorizeResult): Promise<void> | undefined => {
     const authorized = (proof: Proof | undefined) => {

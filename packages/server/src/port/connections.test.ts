@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { limits } from '../config/limits.ts'
-import { createConnectionAdmission } from './connections.ts'
+import { createConnectionAdmission, createConnectionKeys } from './connections.ts'
 
 function setUp(nowMs = () => 0) {
   const bounds = {
@@ -92,4 +92,12 @@ describe('connections', () => {
     assert.ok(limits.undecidedConnectionsMax < limits.connectionsMax)
     assert.ok(limits.abusiveConnectionsPerAddressMax >= 10 && limits.abuseWindowMs <= 60_000)
   })
+})
+
+test('connections of one IPv6 network have one key, and those of a trusted proxy none', () => {
+  const keyOf = createConnectionKeys(['10.0.0.0/8'])
+  assert.equal(keyOf('2001:db8::1'), keyOf('2001:db8::ffff:2'))
+  assert.notEqual(keyOf('2001:db8::1'), keyOf('2001:db8:0:1::1'))
+  assert.notEqual(keyOf('::ffff:192.0.2.1'), keyOf('::ffff:192.0.2.2'))
+  assert.equal(keyOf('::ffff:10.1.2.3'), undefined)
 })

@@ -1,5 +1,5 @@
 import type { limits as productLimits } from '../config/limits.ts'
-import { clientAddressKey } from '../pipeline/limits/client-address.ts'
+import { clientAddressKey, createTrustedProxyTest } from '../pipeline/limits/client-address.ts'
 import { OpenCounts } from '../pipeline/limits/open-counts.ts'
 import { createGrowingCache } from '../runtime/caches/growing-cache.ts'
 
@@ -21,6 +21,19 @@ export type ConnectionLimits = Readonly<
 interface Connection {
   readonly remoteAddress?: string | undefined
   destroy(): unknown
+}
+
+/** Returns the key that connections of an address are counted by; undefined if the address stands for many clients. */
+export type ConnectionKeyOf = (address: string | undefined) => string | undefined
+
+/** Returns the keys of a port whose clients may connect through `trustedProxies` (CIDRs). Throws if a network is invalid. */
+export function createConnectionKeys(trustedProxies: readonly string[]): ConnectionKeyOf {
+  return connectionKeys(createTrustedProxyTest(trustedProxies))
+}
+
+function connectionKeys(isTrustedProxy: (address: string | undefined) => boolean): ConnectionKeyOf {
+  return (address) =>
+    address === undefined || isTrustedProxy(address) ? undefined : clientAddressKey(address)
 }
 
 /** Decides which connections the port accepts. The limits do not apply to addresses of trusted proxies, except the total. */
@@ -47,8 +60,7 @@ export function createConnectionAdmission(
   const undecided = new Set<Connection>()
   const addresses = new OpenCounts<string>(limits.connectionsPerAddressMax)
   const abuses = createGrowingCache<{ count: number; readonly endMs: number }>(limits.connectionsMax)
-  const keyOf = (address: string | undefined) =>
-    address === undefined || isTrustedProxy(address) ? undefined : clientAddressKey(address)
+  const keyOf = connectionKeys(isTrustedProxy)
   const abuseOf = (key: string) => {
     const known = abuses.get(key)
     return known !== undefined && clock() < known.endMs ? known : undefined

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as pause } from 'node:timers/promises'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls'
 import { limits as productLimits } from '../config/limits.ts'
 import type { ClientAddressOf } from '../pipeline/limits/client-address.ts'
@@ -165,7 +165,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     context.stopping = true
     if (delayMs > 0) await pause(delayMs)
     // What has arrived by now is accepted and read first: it would be reset otherwise.
-    for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
+    for (let count = 0; count < EVENT_LOOP_ITERATIONS; count++) await nextIteration()
     const { closed } = await stopAccepting()
     options.grpc.stop()
     const undecided = setTimeout(() => admission.dropUndecided(), context.limits.undecidedGraceMs)
@@ -185,7 +185,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     options.grpc.abort()
     http2.abort()
     // The failures leave first.
-    for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
+    for (let count = 0; count < EVENT_LOOP_ITERATIONS; count++) await nextIteration()
     http2.destroy()
     for (const socket of sockets) {
       // The library of HTTP/2 closes its sockets itself; a reset spins there.
@@ -221,7 +221,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /** Enough for a connection that waits to be accepted, and for what it has sent. */
-export const EVENT_LOOP_TURNS = 3
+export const EVENT_LOOP_ITERATIONS = 3
 
 /** Options of the sockets of clients. */
 export const socketOptions = {

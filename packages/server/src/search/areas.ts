@@ -5,6 +5,7 @@ import { limits } from '../config/limits.ts'
 import type { Grants } from '../pipeline/authorization.ts'
 import type { Db } from '../storage/db.ts'
 import type { Branch } from '../storage/list/list-sql.ts'
+import { andIn, type NamedRoots, namedRootsOf } from '../storage/list/named-roots.ts'
 import { firstRoots } from '../storage/organizations.ts'
 import type { SqlText } from '../storage/sql-text.ts'
 
@@ -13,9 +14,10 @@ export interface Area {
   readonly ranges: readonly UidRange[]
   /** The caller may list more organizations than are searched. */
   readonly isPartial: boolean
+  readonly roots: NamedRoots
 }
 
-const EMPTY: Area = { ranges: [], isPartial: false }
+const EMPTY: Area = { ranges: [], isPartial: false, roots: undefined }
 
 /** Returns the areas in which a caller holds capabilities; `within`: the uid of a group, or ''. */
 export function areasOf(
@@ -35,7 +37,7 @@ export function areasOf(
       return organizations
     }
     const max = limits.searchRangesMax
-    return { ranges: ranges.slice(0, max), isPartial: ranges.length > max }
+    return areaOfRanges(db, ranges.slice(0, max), ranges.length > max)
   }
   return (...capabilities) => areaOf(capabilitySetOf(capabilities))
 }
@@ -43,10 +45,16 @@ export function areasOf(
 /** Indexes start with the organization: the platform is searched organization by organization. */
 async function firstOrganizations(db: Db): Promise<Area> {
   const roots = await firstRoots(db, 'groups', limits.searchRangesMax + 1)
-  return {
-    ranges: roots.slice(0, limits.searchRangesMax).map(subtreeRange),
-    isPartial: roots.length > limits.searchRangesMax,
-  }
+  const ranges = roots.slice(0, limits.searchRangesMax).map(subtreeRange)
+  return areaOfRanges(db, ranges, roots.length > limits.searchRangesMax)
+}
+
+async function areaOfRanges(db: Db, ranges: readonly UidRange[], isPartial: boolean): Promise<Area> {
+  const roots = await namedRootsOf(
+    db,
+    ranges.map(({ from }) => from),
+  )
+  return { ranges, isPartial, roots }
 }
 
 export function branchesOf({ ranges }: Area): Branch[] {
@@ -64,7 +72,7 @@ export function isOrganization({ from, to }: UidRange): boolean {
  */
 export function rowsIn(
   sql: SqlText,
-  { ranges }: Area,
+  { ranges, roots }: Pick<Area, 'ranges' | 'roots'>,
   { table, uid, index }: { readonly table: string; readonly uid: string; readonly index?: string },
 ): { readonly from: string; readonly where: string } {
   const hint = index !== undefined && sql.rules.needsPlanHints ? ` indexed by ${index}` : ''
@@ -78,6 +86,6 @@ export function rowsIn(
   const { source, element } = sql.rules.jsonArrays(data, 'part')
   return {
     from: `${source} cross join ${table} as t${hint}`,
-    where: `t.root = ${element(0)} and t.${uid} >= ${element(1)} and t.${uid} < ${element(2)}`,
+    where: `t.root = ${element(0)} and t.${uid} >= ${element(1)} and t.${uid} < ${element(2)}${andIn(sql, 't.root', roots)}`,
   }
 }

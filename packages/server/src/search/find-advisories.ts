@@ -46,13 +46,21 @@ function exactCondition(text: string): IndexCondition {
 }
 
 async function readMatching(db: Db, area: Area, condition: IndexCondition): Promise<Advisory[]> {
-  const sql = sqlText(db.engine)
   const max = limits.searchCandidatesMax + 1
-  const parts = branchesOf(area)
-    .slice(0, db.sizes.branchesMax)
-    .map((branch) => `select * from (${postingsSql(sql, condition, branch)} limit ${sql.bind(max)}) as part`)
-  const found = await runLongText<{ root: string; uid: string }>(db, parts.join(' union '), sql)
-  const uids = found.slice(0, max).map(({ uid }) => uid)
+  const branches = branchesOf(area)
+  const { branchesMax } = db.sizes
+  const found: string[] = []
+  for (let at = 0; at < branches.length && found.length < max; at += branchesMax) {
+    const sql = sqlText(db.engine)
+    const parts = branches
+      .slice(at, at + branchesMax)
+      .map(
+        (branch) => `select * from (${postingsSql(sql, condition, branch)} limit ${sql.bind(max)}) as part`,
+      )
+    const rows = await runLongText<{ root: string; uid: string }>(db, parts.join(' union '), sql)
+    found.push(...rows.map(({ uid }) => uid))
+  }
+  const uids = found.slice(0, max)
   if (uids.length === 0) return []
   const rows = await db.kysely
     .selectFrom('advisories')

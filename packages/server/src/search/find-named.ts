@@ -1,9 +1,11 @@
 import { ResourceKind } from '@berth/contract/gen/berth/search/v1/search_pb.js'
-import { parentOf } from '../api/uid.ts'
+import { parentOf, rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import { managedRoles } from '../iam/managed-roles.ts'
-import { rangeCountSql } from '../storage/counts/row-counts.ts'
+import { rangeCountSql, rootsCountSql } from '../storage/counts/row-counts.ts'
 import type { Db } from '../storage/db.ts'
+import { readWithUsers } from '../storage/list/lost-servers.ts'
+import { andIn, limitRoots, type NamedRoots, readIdentityRoots } from '../storage/list/named-roots.ts'
 import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import { runCachedText, runLongText, type SqlText, sqlText } from '../storage/sql-text.ts'
 import { type Area, isOrganization, rowsIn } from './areas.ts'
@@ -42,11 +44,17 @@ export async function findNamed(
   const scans = [...areas].flatMap(([table, area]) => (area.ranges.length > 0 ? [{ table, area }] : []))
   const incomplete = new Set<NamedTable>(scans.filter(({ area }) => area.isPartial).map(({ table }) => table))
   const large = await findLargeAreas(db, scans)
-  const sql = sqlText(db.engine)
-  const parts = scans.map(
-    (scan) => `select * from (${scanSql(sql, scan, text, large.has(scan.table))}) as part`,
-  )
-  const rows = parts.length === 0 ? [] : await runLongText<FoundRow>(db, parts.join(' union all '), sql)
+  const users = large.has('role_bindings') ? undefined : areas.get('role_bindings')
+  const allRoots = users && users.ranges.length > 0 ? await readUserRoots(db, users) : undefined
+  const { result: rows, unread } = await readWithUsers(db, allRoots, async ({ roots: userRoots }) => {
+    const sql = sqlText(db.engine)
+    const parts = scans.map(
+      (scan) =>
+        `select * from (${scanSql(sql, scan, text, { isLarge: large.has(scan.table), userRoots })}) as part`,
+    )
+    return parts.length === 0 ? [] : runLongText<FoundRow>(db, parts.join(' union all '), sql)
+  })
+  if (unread.length > 0) incomplete.add('role_bindings')
   for (const { table } of scans) {
     const isCut = rows.filter(({ collection }) => collection === table).length > limits.searchCandidatesMax
     if (large.has(table) || isCut) incomplete.add(table)
@@ -71,9 +79,11 @@ async function findLargeAreas(db: Db, scans: readonly Scan[]): Promise<ReadonlyS
   if (scans.length === 0) return new Set()
   const sql = sqlText(db.engine)
   const counts = scans.map(({ table, area: { ranges } }) => {
-    const many = ranges.length > db.sizes.branchesMax
-    const counted = many ? [{ from: '', to: 'g' }] : ranges
-    return `select '${table}' as collection, ${counted.map((range) => rangeCountSql(sql, table, range)).join(' + ')} as n`
+    const rows =
+      ranges.length > db.sizes.branchesMax
+        ? rootsCountSql(sql, table, limitRoots(ranges.map(({ from }) => rootOf(from))))
+        : ranges.map((range) => rangeCountSql(sql, table, range)).join(' + ')
+    return `select '${table}' as collection, ${rows} as n`
   })
   const rows = await runCachedText<{ collection: NamedTable; n: number }>(db, counts.join(' union all '), sql)
   return new Set(
@@ -81,9 +91,20 @@ async function findLargeAreas(db: Db, scans: readonly Scan[]): Promise<ReadonlyS
   )
 }
 
-function scanSql(sql: SqlText, { table, area }: Scan, text: string, isLarge: boolean): string {
+interface ScanOptions {
+  readonly isLarge: boolean
+  /** Roots of users with roles in the area. */
+  readonly userRoots: NamedRoots
+}
+
+function scanSql(
+  sql: SqlText,
+  { table, area }: Scan,
+  text: string,
+  { isLarge, userRoots }: ScanOptions,
+): string {
   const max = limits.searchCandidatesMax + 1
-  if (table === 'role_bindings') return isLarge ? noRows : usersSql(sql, area, text, max)
+  if (table === 'role_bindings') return isLarge ? noRows : usersSql(sql, area, text, { max, userRoots })
   const usesNames = isLarge || area.ranges.every(isOrganization)
   // Values are bound in the order in which they occur in the text.
   const rank = `case when t.name = ${sql.bind(text)} then 0 when t.name >= ${sql.bind(text)} and t.name < ${sql.bind(text + LAST)} then 1 else 2 end`
@@ -109,20 +130,35 @@ function longestWord(text: string): string {
 const noRows = `select 'role_bindings' as collection, '' as uid, '' as parent, 0 as rank where 1 = 0`
 
 /** Users have no organization: they are found where they have roles, by their name or address. */
-function usersSql(sql: SqlText, area: Area, text: string, max: number): string {
+function usersSql(
+  sql: SqlText,
+  area: Area,
+  text: string,
+  { max, userRoots }: { readonly max: number; readonly userRoots: NamedRoots },
+): string {
   const exact = `case when i.name = ${sql.bind(text)} or lower(i.email) = ${sql.bind(text)} then 0`
   const prefix = `when i.name >= ${sql.bind(text)} and i.name < ${sql.bind(text + LAST)} or lower(i.email) >= ${sql.bind(text)} and lower(i.email) < ${sql.bind(text + LAST)} then 1`
   const rank = `min(${exact} ${prefix} else 2 end)`
-  const { from, where } = rowsIn(sql, area, { table: 'role_bindings', uid: 'uid' })
+  const bound = boundSql(sql, area)
   const words = wordsOf(text)
   const matches = [
     sql.rules.contains(wordsSql('i.name'), sql.bind(words)),
     sql.rules.contains(wordsSql('lower(i.email)'), sql.bind(words)),
   ]
   return `select 'role_bindings' as collection, t.identity_uid as uid, min(t.parent) as parent, ${rank} as rank
-    from (select t.identity_uid, t.parent from ${from} where ${where}) as t
+    from (${bound}) as t
       join identities as i on i.root = t.identity_uid and i.uid = t.identity_uid
-    where (${matches.join(' or ')}) group by t.identity_uid order by 4, 2 limit ${sql.bind(max)}`
+    where (${matches.join(' or ')})${andIn(sql, 'i.root', userRoots)} group by t.identity_uid order by 4, 2 limit ${sql.bind(max)}`
+}
+
+function boundSql(sql: SqlText, area: Area): string {
+  const { from, where } = rowsIn(sql, area, { table: 'role_bindings', uid: 'uid' })
+  return `select t.identity_uid, t.parent from ${from} where ${where}`
+}
+
+/** Workloads are found by their own name, and are in the organization. */
+function readUserRoots(db: Db, area: Area): Promise<NamedRoots> {
+  return readIdentityRoots(db, (sql) => boundSql(sql, area))
 }
 
 async function readMatches(db: Db, rows: readonly FoundRow[]): Promise<Match[]> {

@@ -6,7 +6,8 @@ import { parentOf, ROOT_CHARS, subtreeRange } from '../api/uid.ts'
 import { managedRoleByUid } from '../iam/managed-roles.ts'
 import type { Authorization } from '../pipeline/authorization.ts'
 import type { Db } from '../storage/db.ts'
-import { readRowsByUid } from '../storage/rows-by-uid.ts'
+import { namedRootsOf } from '../storage/list/named-roots.ts'
+import { readReachableRows, readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { ResourceTable } from '../storage/schema/tables.ts'
 import { runLongText, sqlText } from '../storage/sql-text.ts'
 import { rowsIn } from './areas.ts'
@@ -165,7 +166,7 @@ async function readRoleNames(db: Db, uids: readonly string[]): Promise<ReadonlyM
 }
 
 async function readIdentityNames(db: Db, uids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const rows = await readRowsByUid(db.kysely, 'identities', ['name', 'email'], uids)
+  const { rows } = await readReachableRows(db, 'identities', ['name', 'email'], uids)
   return mapRows(rows, ({ name, email }) => email || name)
 }
 
@@ -213,8 +214,8 @@ async function findFirstGroups(
 ): Promise<readonly (readonly [uid: string, group: string])[]> {
   const scopes = grants.scopesHolding(capabilitySetOf([Capability.CAP_IAM_ROLE_BINDINGS_LIST]))
   if (scopes.length === 0) return []
+  const area = { ranges: scopes.map(subtreeRange), roots: await namedRootsOf(db, scopes) }
   const sql = sqlText(db.engine)
-  const area = { ranges: scopes.map(subtreeRange), isPartial: false }
   const { from, where } = scopes.includes('')
     ? { from: 'role_bindings as t', where: '1 = 1' }
     : rowsIn(sql, area, { table: 'role_bindings', uid: 'parent' })
@@ -234,13 +235,12 @@ async function findUsers(
   if (uids.length === 0) return []
   const groups = new Map(await findFirstGroups(db, grants, uids))
   if (uids.includes(self) && !groups.has(self)) groups.set(self, '')
-  const rows = await readRowsByUid(
-    db.kysely,
-    'identities',
-    ['name', 'email', 'updated_ms'],
-    [...groups.keys()],
-  )
-  return [...rows].map(([uid, { name, email, updated_ms }]) => ({
+  const columns = ['name', 'email', 'updated_ms'] as const
+  const { rows, isUnread } = await readReachableRows(db, 'identities', columns, [...groups.keys()])
+  // Of a user with a role, the uid is known in any case.
+  const unread = [...groups.keys()].filter(isUnread)
+  const unnamed = unread.map((uid) => [uid, { name: uid, email: '', updated_ms: 0 }] as const)
+  return [...rows, ...unnamed].map(([uid, { name, email, updated_ms }]) => ({
     kind: ResourceKind.USER,
     uid,
     name: email || name,

@@ -15,7 +15,7 @@ import type { Tracer } from '../runtime/tracer.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './changes/group-commit.ts'
 import type { Engine, EngineRules } from './engines/engine.ts'
 import { createPermits, dividePool, withPermit } from './engines/postgres/connection-permits.ts'
-import type { WriteTurn } from './engines/sqlite/driver.ts'
+import type { WriteLock } from './engines/sqlite/driver.ts'
 import type { Tables } from './schema/tables.ts'
 import { tracedDb, tracedDialect } from './tracing.ts'
 
@@ -75,6 +75,11 @@ export interface Db {
   readOnlyReason(): Promise<string | undefined>
   /** Rejects if the coordinator of a distributed database does not respond within `limits.databaseValidateMs`. */
   probeCoordinator(): Promise<void>
+  /**
+   * Returns the server of a distributed database with the rows of an organization, without a statement; undefined if there is one server, and
+   * until the node has read the servers. For up to `limits.databasePlacementMaxAgeMs` after its rows have moved, it is the old one.
+   */
+  serverOf(root: string): number | undefined
   /** The connections of this node, for the metrics. */
   pool(): PoolState
   /** The same database for background work, with longer timeouts: migrations, garbage collection, imports. */
@@ -100,6 +105,8 @@ export interface ReplicaReads {
   readonly replica: number
   /** By the primary, because the replica was behind. */
   readonly behind: number
+  /** By the primary, because the replica has changes that the primary does not have, or is of another database. */
+  readonly diverged: number
   /** By the primary, for other reasons. */
   readonly unavailable: number
 }
@@ -166,13 +173,13 @@ export interface SqliteOptions {
   readonly meter?: DatabaseMeter | undefined
   readonly tracer?: Tracer | undefined
   /** Of a worker, which shares the database with the others. */
-  readonly writeTurn?: WriteTurn | undefined
+  readonly writeLock?: WriteLock | undefined
 }
 
 /** Opens or creates the SQLite database at `file`. */
 export async function openSqliteDb(
   file: string,
-  { meter, tracer, writeTurn }: SqliteOptions = {},
+  { meter, tracer, writeLock }: SqliteOptions = {},
 ): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([
     import('./engines/sqlite/driver.ts'),
@@ -188,7 +195,7 @@ export async function openSqliteDb(
     version,
     readNow,
     unsynced: allowLoss,
-  } = sqlite.sqliteDialect(database, { meter, writeTurn })
+  } = sqlite.sqliteDialect(database, { meter, writeLock })
   const kysely = new Kysely<Tables>({
     dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'sqlite', tracer),
   })
@@ -202,13 +209,14 @@ export async function openSqliteDb(
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
-    transaction: groupCommit(kysely, { allowLoss, waitForTurn: writeTurn?.wait }),
+    transaction: groupCommit(kysely, { allowLoss, waitForLock: writeLock?.wait }),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     async readOnlyReason() {
       await kysely.selectFrom('settings').select('name').limit(1).execute()
       return undefined
     },
     async probeCoordinator() {},
+    serverOf: () => undefined,
     pool: () => ({ total: 1, idle: 1, waiting: 0, refused: 0, cancelled: 0 }),
     get background() {
       return db
@@ -222,6 +230,14 @@ export async function openSqliteDb(
   return tracer === undefined ? db : tracedDb(db, tracer)
 }
 
+export interface ReplicaAddress {
+  readonly url: string
+  /** Whether this process stores the token that a replica needs before it is used. */
+  readonly storesToken: boolean
+  /** Receives why the replica is not used, as a phrase, and undefined when it is. */
+  readonly onChange: (problem: string | undefined) => void
+}
+
 export interface PostgresOptions {
   /** Receives errors that broke connections, idle or in use. */
   readonly onError: (error: Error) => void
@@ -229,10 +245,7 @@ export interface PostgresOptions {
   readonly tracer?: Tracer | undefined
   /** Connections of requests and background work together; `limits.databasePoolDefault` without it. */
   readonly poolMax?: number | undefined
-  /** Address of a read replica, and what receives why it is not used, as a phrase, and undefined when it is. */
-  readonly replica?:
-    | { readonly url: string; readonly onChange: (problem: string | undefined) => void }
-    | undefined
+  readonly replica?: ReplicaAddress | undefined
 }
 
 /** Reads a table of the coordinator. */
@@ -240,20 +253,27 @@ const COORDINATOR_PROBE = 'select name from settings limit 1'
 
 /** Opens a PostgreSQL database. Throws an Error for an invalid address; fails on first use if the server is unreachable. */
 export async function openPostgresDb(url: string, options: PostgresOptions): Promise<Db> {
-  const [postgres, { postgresConnections }, { parseDatabaseAddress }, { cancelledStatements }] =
-    await Promise.all([
-      import('./engines/postgres/driver.ts'),
-      import('./engines/postgres/connection.ts'),
-      import('./engines/postgres/address.ts'),
-      import('./engines/postgres/cancel-statement.ts'),
-    ])
+  const [
+    postgres,
+    { postgresConnections },
+    { parseDatabaseAddress },
+    { cancelledStatements },
+    { organizationServers },
+  ] = await Promise.all([
+    import('./engines/postgres/driver.ts'),
+    import('./engines/postgres/connection.ts'),
+    import('./engines/postgres/address.ts'),
+    import('./engines/postgres/cancel-statement.ts'),
+    import('./engines/postgres/organization-servers.ts'),
+  ])
   const read = parseDatabaseAddress(url)
   if ('problem' in read) throw new Error(`the address of the database ${read.problem}`)
   const { onError, meter, tracer, poolMax: max = limits.databasePoolDefault, replica } = options
   const connections = postgresConnections(read.address, { max, onError })
   const shares = dividePool(max)
-  const connectionPermits = createPermits(shares.connections)
-  const transactionPermits = createPermits(shares.transactions)
+  const serverOf = organizationServers(connections)
+  const connectionPermits = createPermits(shares.connections, serverOf)
+  const transactionPermits = createPermits(shares.transactions, serverOf)
   const source = { connections, permits: connectionPermits, meter }
   const node = newNodeId()
   const openFor = (work: 'request' | 'background') => {
@@ -271,6 +291,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
       async probeCoordinator() {
         if (await db.rules.isDistributed(db)) await connections.probe(COORDINATOR_PROBE)
       },
+      serverOf,
       pool() {
         const { total, idle, waiting } = connections.counts()
         return {
@@ -298,7 +319,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
 /** Adds a read replica with as many connections as the primary has. */
 async function withReplica(
   primary: Db,
-  { url, onChange }: NonNullable<PostgresOptions['replica']>,
+  { url, storesToken, onChange }: ReplicaAddress,
   { onError, meter, tracer, poolMax: max = limits.databasePoolDefault }: PostgresOptions,
 ): Promise<Db> {
   const [{ readOnlyDialect, readReplica }, { postgresConnections }, { parseDatabaseAddress }] =
@@ -315,7 +336,8 @@ async function withReplica(
       permits: createPermits(dividePool(max).connections),
       meter,
     },
-    primary: primary.read,
+    primary,
+    storesToken,
     onChange,
   })
   const dialect = readOnlyDialect(read)
@@ -367,6 +389,7 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
       return undefined
     },
     async probeCoordinator() {},
+    serverOf: () => undefined,
     pool: () => ({ total: 1, idle: 0, waiting: 0, refused: 0, cancelled: 0 }),
     get background() {
       return db

@@ -1,4 +1,5 @@
 import type { Db, Reader } from './db.ts'
+import { andIn, namedRootsOf } from './list/named-roots.ts'
 import type { ListedTable } from './schema/tables.ts'
 import { runText, sqlText } from './sql-text.ts'
 
@@ -15,7 +16,7 @@ export async function findOrganizationByName(reader: Reader, name: string): Prom
 }
 
 /** Tables whose primary key starts with `root`. */
-type TableByRoot = ListedTable | 'usage_days' | 'repo_usage_days'
+type TableByRoot = ListedTable | 'access_requests' | 'usage_days' | 'repo_usage_days'
 
 /** Iterates over the organizations that have rows in a table, in order. */
 export async function* iterateRoots(db: Db, table: TableByRoot): AsyncGenerator<string, void> {
@@ -53,8 +54,10 @@ export async function existingOrganizations(db: Db, uids: readonly string[]): Pr
   const sql = sqlText(db.engine)
   const data = sql.bind(JSON.stringify(uids))
   const source = db.rules.jsonTexts(data, 'requested')
+  const roots = await namedRootsOf(db, uids)
   // A group whose uid is its root is an organization.
-  const text = `select g.uid from ${source} cross join groups as g where g.root = requested.value and g.uid = requested.value`
+  const text = `select g.uid from ${source} cross join groups as g
+    where g.root = requested.value and g.uid = requested.value${andIn(sql, 'g.root', roots)}`
   const rows = await runText<{ uid: string }>(db, text, sql)
   return new Set(rows.map(({ uid }) => uid))
 }

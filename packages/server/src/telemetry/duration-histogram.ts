@@ -37,16 +37,18 @@ export function createDurationHistogram<L extends string = never>({
       return { name, help, type: 'histogram', aggregator: 'sum', values: [...all.values()].flatMap(valuesOf) }
     },
   }
-  const valuesOf = ({ labels, counts, sum }: CountedSeries) => {
+  const bounds = [...buckets, '+Inf'].map((le) => ({ le }))
+  /** The library keeps the text of `sharedLabels`: building it for each bucket takes half of the time of a scrape. */
+  const valuesOf = ({ labels: sharedLabels, counts, sum }: CountedSeries) => {
     let count = 0
-    const values = [...buckets, '+Inf'].map((le, at) => {
+    const values = bounds.map((labels, at) => {
       count += counts[at] as number
-      return { labels: { le, ...labels }, value: count, metricName: `${name}_bucket` }
+      return { labels, sharedLabels, value: count, metricName: `${name}_bucket` }
     })
     return [
       ...values,
-      { labels, value: sum, metricName: `${name}_sum` },
-      { labels, value: count, metricName: `${name}_count` },
+      { labels: {}, sharedLabels, value: sum, metricName: `${name}_sum` },
+      { labels: {}, sharedLabels, value: count, metricName: `${name}_count` },
     ]
   }
   for (const registry of registers) registry.registerMetric(metric as unknown as Metric)

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { type Code, codeName } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import { version } from '../config/version.ts'
-import { runShared } from '../pipeline/request/request-context.ts'
+import { nodeShares, runShared } from '../pipeline/request/request-context.ts'
 import type { PortTraffic } from '../port/port-context.ts'
 import { coalesceCalls } from '../runtime/coalesce-calls.ts'
 import { withTimeout } from '../runtime/timeout.ts'
@@ -10,7 +10,7 @@ import type { DatabaseMeter, Db, ReplicaReads } from '../storage/db.ts'
 import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
 import { cachedRead } from './cached-read.ts'
 import { createDurationHistogram, type DurationSeries } from './duration-histogram.ts'
-import { type MetricsSnapshot, renderSum, snapshotOf } from './metrics-snapshot.ts'
+import { countsOf, type MetricsSnapshot, type MetricsTexts, snapshotOf } from './workers/metrics-snapshot.ts'
 
 /** The metrics of the server, in the format of Prometheus. docs/operating.md explains each metric. */
 export interface Metrics {
@@ -74,8 +74,10 @@ export interface Metrics {
   render(options: {
     readonly tenants: boolean
   }): Promise<{ readonly contentType: string; readonly body: string }>
-  /** The metrics of this process, for another worker. */
+  /** The metrics of this process, for its supervisor. */
   snapshot(): Promise<MetricsSnapshot>
+  /** What this process has counted. */
+  counts(): Promise<MetricsSnapshot>
 }
 
 const SECOND_MS = 1000
@@ -103,11 +105,11 @@ export type MetricJobName =
   | 'finding_history'
   | 'usage'
 
-/** `ofOthers` returns the metrics of the other workers, given those of this one; undefined: there are none. */
+/** `ofAllWorkers` returns the metrics of all workers of the server, added up; undefined: there are none. */
 export function createMetrics({
-  ofOthers,
+  ofAllWorkers,
 }: {
-  readonly ofOthers?: ((own: MetricsSnapshot) => Promise<readonly MetricsSnapshot[]>) | undefined
+  readonly ofAllWorkers?: (() => Promise<MetricsTexts>) | undefined
 } = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -342,21 +344,15 @@ export function createMetrics({
     })
   }
 
-  const snapshot = () => snapshotOf({ aggregate: registry, tenants: tenantRegistry })
-  const allSnapshots =
-    ofOthers &&
-    coalesceReads(async () => {
-      const own = await snapshot()
-      return [own, ...(await ofOthers(own))]
-    })
+  const registries = { aggregate: registry, tenants: tenantRegistry }
+  const workerMetrics = ofAllWorkers && coalesceReads(ofAllWorkers)
   const aggregateMetrics = coalesceReads(() => registry.metrics())
   const tenantMetrics = coalesceReads(() => tenantRegistry.metrics())
   const renderTexts = async (tenants: boolean) => {
-    if (allSnapshots === undefined)
+    if (workerMetrics === undefined)
       return Promise.all([aggregateMetrics(), ...(tenants ? [tenantMetrics()] : [])])
-    const snapshots = await allSnapshots()
-    const parts = tenants ? (['aggregate', 'tenants'] as const) : (['aggregate'] as const)
-    return Promise.all(parts.map((part) => renderSum(snapshots, part)))
+    const texts = await workerMetrics()
+    return [texts.aggregate, ...(tenants ? [texts.tenants] : [])]
   }
 
   return {
@@ -551,7 +547,7 @@ export function createMetrics({
     watchReplica(reads) {
       counted(
         'berth_database_replica_reads_total',
-        'Reads that a read replica served, and those that the primary served instead: while the replica was behind, or not available.',
+        'Reads that a read replica served, and those that the primary served instead: while the replica was behind, had other changes, or was not available.',
         'outcome',
         () => ({ ...reads() }),
       )
@@ -560,11 +556,12 @@ export function createMetrics({
       const texts = await renderTexts(tenants)
       return { contentType: registry.contentType, body: texts.join('') }
     },
-    snapshot,
+    snapshot: () => snapshotOf(registries),
+    counts: () => countsOf(registries),
   }
 }
 
 /** Work that several scrapes share: it ends with none of them. */
 function coalesceReads<T>(work: () => Promise<T>): () => Promise<T> {
-  return coalesceCalls(() => runShared(work))
+  return coalesceCalls(() => runShared(work, nodeShares.reads))
 }

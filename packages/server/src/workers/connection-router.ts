@@ -1,16 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server, type Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { bindOrFail } from '../config/bind-or-fail.ts'
 import { limits } from '../config/limits.ts'
 import type { ListenAddress } from '../config/setting-values.ts'
-import { type BoundAddress, bind, EVENT_LOOP_TURNS, socketOptions } from '../port/listen.ts'
+import type { ConnectionKeyOf } from '../port/connections.ts'
+import { type BoundAddress, bind, EVENT_LOOP_ITERATIONS, socketOptions } from '../port/listen.ts'
 import type { Log } from '../runtime/log.ts'
 import { type ListenerName, send } from './messages.ts'
+import { createWaitingConnections, type WaitingConnections } from './waiting-connections.ts'
 
 /**
  * Accepts connections and passes each to a worker, in rotation. A worker receives the next one when it has taken the last one, so a worker
- * that hangs has at most one that it does not serve, and a worker that ends loses only those that it had taken (ADR 80).
+ * that hangs has at most one that it does not serve, and a worker that ends loses only those that it had taken. More in flight would not be
+ * faster, because Node.js sends a process one socket at a time (ADR 80). The others wait here, where the addresses of clients take turns.
  */
 export interface ConnectionRouter {
   readonly addresses: Readonly<Partial<Record<ListenerName, BoundAddress>>>
@@ -23,6 +26,10 @@ export interface ConnectionRouter {
   remove(listener: ListenerName, worker: ChildProcess): void
   /** The worker has ended. Connections that it had not taken go to the others. */
   forget(worker: ChildProcess): void
+  /** Whether connections are on their way to workers. */
+  isBusy(): boolean
+  /** Connections that were closed because too many waited. */
+  dropped(): number
   /** From now on the first worker that is removed closes the listener: no other one is to take its connections. */
   stop(): void
 }
@@ -33,7 +40,7 @@ interface RoutedListener {
   readonly address: BoundAddress
   /** In the order of rotation. */
   workers: ChildProcess[]
-  readonly waiting: Socket[]
+  readonly waiting: WaitingConnections<Socket>
   /** Removals, one after the other. */
   removals: Promise<void>
 }
@@ -50,33 +57,55 @@ export interface RoutedAddress {
   readonly address: ListenAddress
 }
 
-/** Throws a SetupError that names the setting if an address cannot be bound. */
+/** Throws a SetupError that names the setting if an address cannot be bound. Connections with the same key wait in one queue. */
 export async function createConnectionRouter(
   addresses: readonly RoutedAddress[],
-  log: Pick<Log, 'debug' | 'error'>,
+  keyOf: ConnectionKeyOf,
+  log: Pick<Log, 'debug' | 'warn' | 'error'>,
 ): Promise<ConnectionRouter> {
   const listeners = new Map<ListenerName, RoutedListener>()
+  /** In the order in which they pass their next connection. */
+  let rotation: readonly RoutedListener[] = []
   const ready = new Set<ChildProcess>()
   /** Connections that a worker was sent and has not confirmed, in their order. This process keeps them open, for another worker. */
   const sent = new Map<ChildProcess, SentConnection[]>()
   let isStopping = false
+  let dropped = 0
+  let warnedMs: number | undefined
 
+  const drop = (socket: Socket) => {
+    socket.destroy()
+    dropped++
+    const nowMs = performance.now()
+    if (warnedMs !== undefined && nowMs - warnedMs < limits.workerDropWarningMs) return
+    warnedMs = nowMs
+    log.warn({ dropped }, 'connections are closed: too many wait for a worker')
+  }
   const pass = (listener: RoutedListener, worker: ChildProcess, socket: Socket) => {
     sent.set(worker, [...(sent.get(worker) ?? []), { listener, socket }])
     send(worker, { type: 'connection', listener: listener.name }, socket)
   }
-  const passWaiting = (listener: RoutedListener) => {
-    while (listener.waiting.length > 0) {
-      const { workers } = listener
-      const serving = workers.some((worker) => ready.has(worker)) ? ready : undefined
-      const worker = workers.find((one) => !sent.has(one) && serving?.has(one) !== false)
-      if (worker === undefined) return
-      listener.workers = [...workers.filter((one) => one !== worker), worker]
-      pass(listener, worker, listener.waiting.shift() as Socket)
-    }
+  /** Returns the next worker in rotation that has taken what it was sent. */
+  const nextWorker = ({ workers }: RoutedListener) => {
+    const serving = workers.some((worker) => ready.has(worker)) ? ready : undefined
+    return workers.find((one) => !sent.has(one) && serving?.has(one) !== false)
   }
+  /** Returns false if no connection of the listener waits, or no worker can take one. */
+  const passNext = (listener: RoutedListener) => {
+    const worker = listener.waiting.size > 0 ? nextWorker(listener) : undefined
+    const socket = worker && nextOpen(listener.waiting)
+    if (worker === undefined || socket === undefined) return false
+    listener.workers = [...listener.workers.filter((one) => one !== worker), worker]
+    pass(listener, worker, socket)
+    return true
+  }
+  /** The listeners take turns, so that connections of the public one do not delay those of the operator. */
   const passAll = () => {
-    for (const listener of listeners.values()) passWaiting(listener)
+    let next: RoutedListener | undefined
+    do {
+      next = rotation.find(passNext)
+      if (next !== undefined) rotation = [...rotation.filter((one) => one !== next), next]
+    } while (next !== undefined)
   }
   const open = async ({ name, setting, address }: RoutedAddress) => {
     const server = createServer({ ...socketOptions, pauseOnConnect: true })
@@ -87,27 +116,34 @@ export async function createConnectionRouter(
       server,
       address: server.address() as BoundAddress,
       workers: [],
-      waiting: [],
+      waiting: createWaitingConnections(limits.workerConnectionsWaitingMax),
       removals: Promise.resolve(),
     }
     server.on('connection', (socket) => {
       socket.on('error', (err) => log.debug({ err }, 'connection failed'))
-      if (listener.waiting.length >= limits.workerConnectionsWaitingMax) socket.destroy()
-      else listener.waiting.push(socket)
-      passWaiting(listener)
+      const { remoteAddress } = socket
+      // Its client has left.
+      if (remoteAddress === undefined) return socket.destroy()
+      const surplus = listener.waiting.add(socket, keyOf(remoteAddress))
+      if (surplus !== undefined) drop(surplus)
+      return passAll()
     })
     listeners.set(name, listener)
+    rotation = [...rotation, listener]
   }
   const removeNow = async (listener: RoutedListener, worker: ChildProcess) => {
     if (isStopping && listener.server.listening) {
       // What has arrived by now is accepted and served first: it would be reset otherwise.
-      for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
+      for (let count = 0; count < EVENT_LOOP_ITERATIONS; count++) await nextIteration()
       listener.server.close()
-      for (const socket of listener.waiting.splice(0)) pass(listener, worker, socket)
     }
+    // The worker may have ended meanwhile: what waits is for the next one that stops.
+    if (isStopping && listener.workers.includes(worker))
+      for (let socket = nextOpen(listener.waiting); socket !== undefined; socket = nextOpen(listener.waiting))
+        pass(listener, worker, socket)
     listener.workers = listener.workers.filter((one) => one !== worker)
     send(worker, { type: 'closed', listener: listener.name })
-    passWaiting(listener)
+    passAll()
   }
 
   for (const address of addresses) await open(address)
@@ -136,14 +172,32 @@ export async function createConnectionRouter(
     },
     forget(worker) {
       ready.delete(worker)
-      for (const { listener, socket } of sent.get(worker) ?? []) listener.waiting.unshift(socket)
+      for (const { listener, socket } of sent.get(worker) ?? []) listener.waiting.putBack(socket)
       sent.delete(worker)
       for (const listener of listeners.values())
         listener.workers = listener.workers.filter((one) => one !== worker)
       passAll()
     },
+    isBusy: () => sent.size > 0,
+    dropped: () => dropped,
     stop() {
       isStopping = true
     },
   }
+}
+
+/** Removes the next connection whose client has not left; closes those before it. */
+function nextOpen(waiting: WaitingConnections<Socket>): Socket | undefined {
+  for (let socket = waiting.next(); socket !== undefined; socket = waiting.next())
+    if (!hasLeft(socket)) return socket
+  return undefined
+}
+
+/**
+ * Tests whether a client has reset its connection. A client that has closed its half may still wait for a response. Reading would show more,
+ * but it would take what the worker is to read; writing nothing fails after a reset.
+ */
+function hasLeft(socket: Socket): boolean {
+  socket.write('')
+  return socket.errored !== null || socket.destroyed
 }

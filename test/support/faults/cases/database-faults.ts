@@ -8,7 +8,7 @@ import type { FaultCase } from './fault-case.ts'
 /** Faults of PostgreSQL itself, and of PgBouncer. */
 
 const BACKENDS = "backend_type = 'client backend' and pid <> pg_backend_pid()"
-const TERMINATE_ALL = `select pg_terminate_backend(pid) from pg_stat_activity where ${BACKENDS}`
+export const TERMINATE_ALL = `select pg_terminate_backend(pid) from pg_stat_activity where ${BACKENDS}`
 
 const cluster = { shape: {}, skip: withoutPostgres, ready: 'no' } as const
 const bouncer = {
@@ -56,7 +56,7 @@ async function backendOf({ cluster: server }: Site): Promise<number> {
   return rows[0].pid
 }
 
-async function repeated(everyMs: number, work: () => Promise<unknown>): Promise<() => Promise<void>> {
+export async function repeated(everyMs: number, work: () => Promise<unknown>): Promise<() => Promise<void>> {
   let isOver = false
   const working = (async () => {
     while (!isOver) {
@@ -81,7 +81,6 @@ export const databaseFaults: readonly FaultCase[] = [
     ...cluster,
     name: 'database: all its processes are frozen (SIGSTOP)',
     inject: freezing((pids) => pids),
-    quick: true,
   },
   {
     ...cluster,

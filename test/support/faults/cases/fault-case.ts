@@ -28,8 +28,6 @@ export interface FaultCase {
   readonly losesUploads?: true
   /** Codes that are true of this fault besides those that ask a client to retry. */
   readonly acceptedContradictions?: RegExp
-  /** In the quick suite, with the shape of all of its cases: three nodes that reach PostgreSQL through a proxy. */
-  readonly quick?: true
   /** False: no node is stopped (SIGTERM) while the fault lasts. */
   readonly stopsNode?: false
 }

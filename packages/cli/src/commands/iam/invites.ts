@@ -185,8 +185,9 @@ const receivedCommands: readonly CommandDeclaration[] = [
     examples: ['berth iam invites received', 'berth iam invites received -o json'],
     async run(invocation) {
       const client = await invocation.client()
-      const { invites } = await client.invitations.findReceivedInvites({})
+      const { invites, more } = await client.invitations.findReceivedInvites({})
       await invocation.output.list(invites, receivedView)
+      if (more) invocation.output.notice('there may be more invites: accept those with their links')
     },
   },
   {
@@ -196,7 +197,7 @@ const receivedCommands: readonly CommandDeclaration[] = [
     examples: ['berth iam invites accept', 'berth iam invites accept my-org/team'],
     async run(invocation) {
       const client = await invocation.client()
-      const { invites } = await client.invitations.findReceivedInvites({})
+      const { invites, more } = await client.invitations.findReceivedInvites({})
       const word = invocation.argument(0)
       const matching = invites.filter(
         ({ uid, groupPath }) => word === '' || uid === word || groupPath === word,
@@ -209,6 +210,10 @@ const receivedCommands: readonly CommandDeclaration[] = [
       if (others.length > 0)
         throw new UsageError(
           `${matching.length} invites match; name one by its uid: ${matching.map(({ uid }) => uid).join(', ')}`,
+        )
+      if (word === '' && more)
+        throw new UsageError(
+          `there may be more invites than the one to ${invite.groupPath}; name it by its uid: ${invite.uid}`,
         )
       await client.invitations.acceptReceivedInvite({ uid: invite.uid })
       invocation.output.notice(`you have the role ${invite.roleName} in ${invite.groupPath}`)

@@ -68,6 +68,27 @@ async function firstRepos(signal: AbortSignal): Promise<FoundChoices> {
   return { choices, hasMore: nextPageToken !== '' }
 }
 
+/** The actor of commands on the server. */
+export const OPERATOR = { id: 'system', name: 'The operator', description: 'commands on the server' } as const
+
+/** People and workloads that the user can see, and the operator. */
+export const actorChoices = (text: string) =>
+  queryOptions({
+    ...shared,
+    queryKey: ['actor-choices', text],
+    queryFn: async ({ signal }): Promise<FoundChoices> => {
+      if (text.length < CHOICE_CHARS_MIN) return { choices: [OPERATOR], hasMore: true }
+      const { choices, hasMore } = await search(
+        ['RESOURCE_KIND_USER', 'RESOURCE_KIND_IDENTITY'],
+        '',
+        text,
+        signal,
+      )
+      const isOperator = OPERATOR.name.toLowerCase().includes(text.toLowerCase())
+      return { choices: isOperator ? [OPERATOR, ...choices] : choices, hasMore }
+    },
+  })
+
 /** Organizations of the installation, for operators. `text`: a part of the name, or a uid. */
 export const organizationChoices = (text: string) =>
   queryOptions({
@@ -139,9 +160,10 @@ async function search(
   return { choices: resources.map(choiceOf), hasMore: incompleteKinds.length > 0 }
 }
 
-/** A role of an organization has a path too, but is known by its name. */
+/** Roles, users and workloads are known by their names, although some have a path too. */
 export function choiceOf({ kind, uid, name, path, detail }: Resource): FoundChoice {
-  return kind === 'RESOURCE_KIND_ROLE'
-    ? { id: uid, name, description: detail }
-    : { id: uid, name: path || name, description: '' }
+  if (kind === 'RESOURCE_KIND_ROLE' || kind === 'RESOURCE_KIND_USER')
+    return { id: uid, name, description: detail === name ? '' : detail }
+  if (kind === 'RESOURCE_KIND_IDENTITY') return { id: uid, name, description: path }
+  return { id: uid, name: path || name, description: '' }
 }

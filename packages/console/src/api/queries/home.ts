@@ -72,7 +72,7 @@ export const activityQuery = queryOptions({
 /** Invites for the email address of the user. */
 export const receivedInvitesQuery = queryOptions({
   queryKey: ['received-invites'],
-  queryFn: async ({ signal }) => (await api.invitations.findReceivedInvites({}, { signal })).invites,
+  queryFn: ({ signal }) => api.invitations.findReceivedInvites({}, { signal }),
 })
 
 export const isPullToken = ({ staticKeys }: Identity): boolean => staticKeys?.issuer === PULL_TOKEN_ISSUER

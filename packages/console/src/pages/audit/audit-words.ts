@@ -1,4 +1,5 @@
 import type { AuditEvent, Resource } from '@berth/client'
+import { OPERATOR } from '../../api/queries/choices.ts'
 import type { ResourceNames } from '../../api/queries/resources.ts'
 
 /** Says what an event is, in words. The names of what still exists and the user can see are known; for the rest there is the uid. */
@@ -139,7 +140,7 @@ export const uidsOf = ({ actor, resourceUid }: AuditEvent): readonly string[] =>
 
 /** What an actor is called; the uid of one that is deleted or that the user cannot see. */
 export function actorName(actor: string, names: ResourceNames): string {
-  if (actor === 'system') return 'The operator'
+  if (actor === OPERATOR.id) return OPERATOR.name
   return names.get(actor)?.name ?? actor
 }
 

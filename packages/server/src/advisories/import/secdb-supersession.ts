@@ -120,7 +120,8 @@ export async function readRelatedAdvisories(
       batch.map((name) => indexKey(facet, name).toString('hex')),
     )
     const matching = postingsSql(sql, { keys }, { range: descendantRange(parent) })
-    const text = `select * from advisories where (root, uid) in (${matching}) and parent = ${sql.bind(parent)}`
+    const text = `select * from advisories where (root, uid) in (${matching})
+      and root = ${sql.bind(rootOf(parent))} and parent = ${sql.bind(parent)}`
     return runInTransaction<AdvisoryRow>(tx, text, sql)
   })
   const subjects: AdvisorySubject[] = []

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { limits } from '../../config/limits.ts'
 import { makePrivateDirectory } from '../../storage/db.ts'
 
 /**
  * A cache of published feeds as files, named by their inputs: a feed with changes has another name. The least recently used are deleted
- * when there are too many or they use too much space. Files from before a restart remain valid.
+ * when there are too many or they use too much space. Files from before a restart remain valid. Several processes can share a directory:
+ * the time of a file says when any of them used it.
  */
 
 /** One cached feed. */
@@ -39,6 +40,8 @@ export interface FeedCacheOptions {
 
 const COMPRESSED_SUFFIX = '.gz'
 const DRAFT_SUFFIX = '.part'
+/** A use is recorded for other processes if the last record is older. */
+const USE_RECORDED_MS = 60_000
 
 interface CacheEntry {
   readonly bytes: number
@@ -51,7 +54,7 @@ export function createFeedCache({
   filesMax = limits.feedFilesMax,
   bytesMax = limits.feedBytesMax,
 }: FeedCacheOptions): FeedCache {
-  /** By name, in the order of use. */
+  /** By name. */
   let entries: Promise<Map<string, CacheEntry>> | undefined
   const index = () => {
     entries ??= readIndex().catch((error: unknown) => {
@@ -81,13 +84,21 @@ export function createFeedCache({
         usedMs: Math.max(before?.usedMs ?? 0, stats.mtimeMs),
       })
     }
-    return new Map([...found].sort(([, a], [, b]) => a.usedMs - b.usedMs))
+    return found
+  }
+
+  /** Adds files of other processes, and removes those that they deleted. */
+  async function refresh(feeds: Map<string, CacheEntry>): Promise<void> {
+    const found = await readIndex()
+    for (const name of feeds.keys()) if (!found.has(name)) feeds.delete(name)
+    for (const [name, { bytes, usedMs }] of found)
+      feeds.set(name, { bytes, usedMs: Math.max(usedMs, feeds.get(name)?.usedMs ?? 0) })
   }
 
   async function evict(feeds: Map<string, CacheEntry>, newest: string): Promise<void> {
     let bytes = [...feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0)
     const oldestMs = clock() - limits.feedIdleMsMax
-    for (const [name, feed] of [...feeds]) {
+    for (const [name, feed] of [...feeds].sort(([, a], [, b]) => a.usedMs - b.usedMs)) {
       const fits = feeds.size <= filesMax && bytes <= bytesMax && feed.usedMs >= oldestMs
       if (fits || name === newest) continue
       feeds.delete(name)
@@ -108,8 +119,10 @@ export function createFeedCache({
         return undefined
       }
       const compressedStats = await stat(file + COMPRESSED_SUFFIX).catch(() => undefined)
-      feeds.delete(name)
-      feeds.set(name, { bytes: plain.size + (compressedStats?.size ?? 0), usedMs: clock() })
+      const now = clock()
+      feeds.set(name, { bytes: plain.size + (compressedStats?.size ?? 0), usedMs: now })
+      // If another process deletes the file meanwhile, its readers have it open.
+      if (plain.mtimeMs < now - USE_RECORDED_MS) await utimes(file, now / 1000, now / 1000).catch(() => {})
       return {
         file,
         bytes: plain.size,
@@ -143,7 +156,7 @@ export function createFeedCache({
           ),
         ),
       )
-      feeds.delete(name)
+      await refresh(feeds)
       feeds.set(name, { bytes: sizes.reduce((sum, size) => sum + size, 0), usedMs: clock() })
       await evict(feeds, name)
     },

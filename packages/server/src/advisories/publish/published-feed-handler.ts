@@ -12,6 +12,7 @@ import { GROUP_TYPE } from '../../iam/groups/parent-group.ts'
 import { type AuthorizedScope, publishedScope } from '../../pipeline/authorization.ts'
 import type { MethodPipeline } from '../../pipeline/methods.ts'
 import type { Pipeline } from '../../pipeline/pipeline.ts'
+import { nameShare } from '../../pipeline/request/request-context.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import type { Store } from '../../storage/store.ts'
@@ -57,6 +58,7 @@ export function publishedFeedHandler(options: PublishedFeedHandlerOptions): Http
     try {
       const { group, feedPath } = parseFeedUrl(request.url)
       await pipeline.limitAddress(operation, incoming)
+      nameShare(group)
       const state = await readPublicationState(store.db.kysely, group)
       const isPublic = state?.publicThrough !== undefined
       const scope = isPublic

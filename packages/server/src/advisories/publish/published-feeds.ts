@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { rootOf } from '../../api/uid.ts'
 import { runShared } from '../../pipeline/request/request-context.ts'
 import type { BodyStream } from '../../port/http.ts'
 import type { FeedJob } from './build-feed.ts'
@@ -56,7 +57,7 @@ export function createPublishedFeeds({
   const buildOf = (name: string, request: PublishedFeedRequest): Promise<FeedBuild> => {
     const running = builds.get(name)
     if (running !== undefined) return running
-    const started = runShared(() => startBuild(name, request))
+    const started = runShared(() => startBuild(name, request), rootOf(request.group))
     builds.set(name, started)
     const end = () => void builds.delete(name)
     started.then(({ done: made }) => made.then(end, end), end)

@@ -72,7 +72,7 @@ export function createSeveritySummaries(
       const entry: Entry = entries.get(group) ?? { counted: undefined, running: undefined, nextMs: 0 }
       entries.set(group, entry)
       if (entry.counted?.version !== version && entry.nextMs <= performance.now())
-        entry.running ??= runShared(() => count(group, version, entry))
+        entry.running ??= runShared(() => count(group, version, entry), rootOf(group))
       if (entry.counted?.version !== version && entry.running !== undefined)
         await withTimeout(WAIT_MS, entry.running).catch((error: unknown) => {
           if (!(error instanceof DOMException && error.name === 'TimeoutError')) throw error

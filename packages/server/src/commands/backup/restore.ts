@@ -1,9 +1,8 @@
 import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
-import { SetupError } from '../../config/setup-errors.ts'
 import type { Config } from '../../installation/config.ts'
-import { lockDatabase, openDatabase } from '../../installation/installation.ts'
+import { lockDatabase, openDatabase, toStoreError } from '../../installation/installation.ts'
 import { chooseBackup } from '../../operator/backup/contents.ts'
 import { openBackupRepository } from '../../operator/backup/repository.ts'
 import {
@@ -115,7 +114,7 @@ async function openTarget(config: Config, log: Log): Promise<BlobStore> {
   try {
     return await openBlobs(config, log)
   } catch (error) {
-    throw error instanceof UnusableStore ? new SetupError(error.message) : error
+    throw error instanceof UnusableStore ? toStoreError(error) : error
   }
 }
 

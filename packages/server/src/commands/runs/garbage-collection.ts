@@ -49,6 +49,7 @@ async function runCollect(invocation: Invocation): Promise<void> {
     const run = {
       store: installation.store,
       blobs,
+      ballast: ballastOf(config),
       graceMs,
       dryRun,
       requireKnownStore: !invocation.flag('force'),
@@ -62,9 +63,7 @@ async function runCollect(invocation: Invocation): Promise<void> {
       onError: (error: unknown) => void process.stderr.write(`berth: ${String(error)}\n`),
       signal: interruptSignal(),
     } satisfies GcRunOptions
-    const report = await (dryRun
-      ? collectRecorded(run)
-      : ballastOf(config).run(() => collectExclusively(run)))
+    const report = await (dryRun ? collectRecorded(run) : collectExclusively(run))
     output.progress('')
     await printReport(output, await withNames(installation, report), { dryRun, graceMs })
   })

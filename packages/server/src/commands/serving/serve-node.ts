@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { bestEffortWrite } from '../../api/storage-faults.ts'
 import type { Config } from '../../installation/config.ts'
-import { readEnvironment } from '../../installation/environment.ts'
+import { adoptEnvironment, type EnvironmentResult, readEnvironment } from '../../installation/environment.ts'
 import { applyReloadableSettings, settingsNeedingRestart } from '../../installation/reload.ts'
 import { DEFAULT_DATA_DIR } from '../../installation/settings.ts'
 import { type Berth, startBerth } from '../../main.ts'
@@ -11,6 +11,7 @@ import { releaseStartMemory } from '../../runtime/start-memory.ts'
 import { createStartupSetupLink } from '../../signin/accounts/one-time-links.ts'
 import { withoutPassword } from '../../storage/engines/postgres/address.ts'
 import type { WorkerLink } from '../../workers/worker-link.ts'
+import { onReloadSignals } from './reload-signals.ts'
 import { onStopSignals } from './stop-signals.ts'
 
 export interface NodeProcess {
@@ -29,9 +30,7 @@ const loopback = ['127.0.0.0/8', '::1/128']
 
 /** Serves with this process until a signal stops it: alone, or as a worker. */
 export async function serveNode({ config, dev, log, env, link, onReady }: NodeProcess): Promise<void> {
-  // Without a handler, SIGHUP ends the process, even during the start.
-  let reload: () => void = () => log.warn({}, 'SIGHUP ignored: the server is starting')
-  process.on('SIGHUP', () => reload())
+  const startReloading = link === undefined ? onReloadSignals() : undefined
   const networks = dev ? [...config.issuerPrivateNetworks, ...loopback] : config.issuerPrivateNetworks
   const berth = await startBerth({ ...config, issuerPrivateNetworks: networks }, log, { link })
   const { baseUrl, authUrl } = berth.addresses
@@ -41,7 +40,9 @@ export async function serveNode({ config, dev, log, env, link, onReady }: NodePr
       ? undefined
       : await bestEffortWrite(createStartupSetupLink(berth.installation.store, authUrl), undefined)
 
-  reload = createReloader(berth, config, env, log)
+  const reload = createReloader(berth, config, env, log)
+  startReloading?.(() => void reload(readEnvironment()))
+  link?.onReload((settings) => reload('env' in settings ? adoptEnvironment(settings.env) : settings))
   stopOnSignals(berth, config, log)
 
   // After this line the server accepts requests and signals.
@@ -82,18 +83,17 @@ function stopOnSignals(berth: Berth, { drainDelayMs }: Config, log: Log): void {
   onStopSignals(log, { stop })
 }
 
-/** Returns a function that reloads settings and files. Invalid values are logged and the previous values stay in effect. */
+/** Returns a function that applies settings and reads files again. Invalid values are logged and the previous values stay in effect. */
 function createReloader(
   berth: Berth,
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   log: AdjustableLog,
-): () => void {
+): (read: EnvironmentResult) => Promise<void> {
   let running = config
   let queue = Promise.resolve()
-  const run = async () => {
+  const run = async (read: EnvironmentResult) => {
     berth.reopenAccessLog()
-    const read = readEnvironment()
     if ('problems' in read) {
       for (const problem of read.problems) log.error({}, `reload: nothing changes: ${problem}`)
       return
@@ -106,8 +106,9 @@ function createReloader(
     for (const problem of problems) log.error({}, `reload: the former value stays in use: ${problem}`)
     if (problems.length === 0) log.info({}, 'reload: the settings and files were read again')
   }
-  return () => {
-    queue = queue.then(run).catch((err: unknown) => log.error({ err }, 'reload failed'))
+  return (read) => {
+    queue = queue.then(() => run(read)).catch((err: unknown) => log.error({ err }, 'reload failed'))
+    return queue
   }
 }
 

@@ -18,11 +18,23 @@ export function onStopSignals(
       if (nowMs - signalledMs < REPEATED_SIGNAL_MS) return
       log.warn({ signal }, 'stopping immediately: running requests are cut off')
       stopNow?.(signal)
-      process.exit(128 + constants.signals[signal])
+      process.exit(codeOf(signal))
     }
     signalledMs = nowMs
     stop(signal)
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+}
+
+/** Ends the process as a signal does without a handler. */
+export function endBySignal(signal: StopSignal): never {
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+  // The first process of a container ignores signals without a handler.
+  process.exit(codeOf(signal))
+}
+
+function codeOf(signal: StopSignal): number {
+  return 128 + constants.signals[signal]
 }

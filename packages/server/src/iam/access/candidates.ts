@@ -5,6 +5,8 @@ import { subtreeRange, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { authorizationOf } from '../../pipeline/authorization.ts'
 import type { Call } from '../../pipeline/call.ts'
+import { readWithUsers } from '../../storage/list/lost-servers.ts'
+import { andIn, readIdentityRoots } from '../../storage/list/named-roots.ts'
 import { containsSql } from '../../storage/list/text-conditions.ts'
 import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
@@ -24,33 +26,37 @@ export async function findCandidates(
   { root, query }: { readonly root: Uid; readonly query: string },
 ): Promise<{ readonly identities: Member[]; readonly more: boolean }> {
   const { grants } = authorizationOf(call)
-  const sql = sqlText(db.engine)
   const text = normalizeEmail(query.trim())
-  const matching = (columns: readonly string[]) =>
-    text === '' ? '' : `and ${containsSql(sql, columns, text)}`
   const select = (kind: MemberKind) =>
     `select i.uid as member, ${kind} as kind, i.name as name, i.email as email, i.last_seen_ms as last_seen_ms from`
-  const inScopes = (column: string, scopes: readonly string[]) => rangesSql(sql, column, scopes)
-  const parts: string[] = []
   const ofUsers = scopesIn(grants, root, [Capability.CAP_IAM_ROLE_BINDINGS_LIST])
-  if (ofUsers.length > 0)
-    parts.push(`${select(MemberKind.USER)} (
-        select b.identity_uid from role_bindings b where b.root = ${sql.bind(root)} and ${inScopes('b.uid', ofUsers)}
-      ) as bound join identities i on i.root = bound.identity_uid and i.uid = bound.identity_uid
-      where 1 = 1 ${matching(['i.name', 'i.email'])}`)
   const ofWorkloads = scopesIn(grants, root, [Capability.CAP_IAM_IDENTITY_LIST])
-  if (ofWorkloads.length > 0)
-    parts.push(`${select(MemberKind.WORKLOAD)} identities i
-      where i.root = ${sql.bind(root)} and ${inScopes('i.uid', ofWorkloads)} ${matching(['i.name'])}`)
+  const bound = (sql: SqlText) =>
+    `select b.identity_uid from role_bindings b where b.root = ${sql.bind(root)} and ${rangesSql(sql, 'b.uid', ofUsers)}`
   const max = limits.candidatesMax
-  const rows = await runLongText<Omit<MemberRow, 'role_uid'>>(
-    db,
-    `${parts.join(' union ')} order by name, member limit ${sql.bind(max + 1)}`,
-    sql,
-  )
+  const userRoots = ofUsers.length > 0 ? await readIdentityRoots(db, bound) : undefined
+  const { result: rows, unread } = await readWithUsers(db, userRoots, ({ roots }) => {
+    const sql = sqlText(db.engine)
+    const matching = (columns: readonly string[]) =>
+      text === '' ? '' : `and ${containsSql(sql, columns, text)}`
+    const parts: string[] = []
+    if (ofUsers.length > 0)
+      parts.push(`${select(MemberKind.USER)} (${bound(sql)}) as bound
+        join identities i on i.root = bound.identity_uid and i.uid = bound.identity_uid
+      where 1 = 1 ${matching(['i.name', 'i.email'])}${andIn(sql, 'i.root', roots)}`)
+    if (ofWorkloads.length > 0)
+      parts.push(`${select(MemberKind.WORKLOAD)} identities i
+      where i.root = ${sql.bind(root)} and ${rangesSql(sql, 'i.uid', ofWorkloads)} ${matching(['i.name'])}`)
+    return runLongText<Omit<MemberRow, 'role_uid'>>(
+      db,
+      `${parts.join(' union ')} order by name, member limit ${sql.bind(max + 1)}`,
+      sql,
+    )
+  })
   return {
     identities: rows.slice(0, max).map((row) => identityMember(lastSeen, call, { root }, row)),
-    more: rows.length > max,
+    // Whether a user whose name is unknown matches is unknown, too.
+    more: rows.length > max || unread.length > 0,
   }
 }
 

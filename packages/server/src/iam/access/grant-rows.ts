@@ -1,9 +1,8 @@
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { depthOf, rootOf, type Uid } from '../../api/uid.ts'
-import { limits } from '../../config/limits.ts'
 import type { Caller } from '../../pipeline/call.ts'
-import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import type { Tx } from '../../storage/db.ts'
+import { readReachable } from '../../storage/list/lost-servers.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 import { currentSessionSql, type VoucherColumns } from '../../tokens/sessions/valid-sessions.ts'
@@ -129,77 +128,26 @@ async function readByServer(
     else rows.push(row.scope === null ? { ...row, ...columns } : row)
   }
   const readBound = (of: readonly string[]) => read<RoleRow>((sql) => boundRolesSql(sql, identity, of))
-  rows.push(...(await readReachable(store, tx, organizations, readBound)))
+  rows.push(...(await readRoles(store, tx, organizations, readBound)))
   const provider = assumed?.provider ?? columns.provider_uid
   if (provider !== null && (assumed !== undefined || Number(groups) > 0)) {
     const root = rootOf(provider)
     const readMapped = () =>
       read<RoleRow>((sql) => mappedRolesSql(sql, { identity, session, assumed, nowMs, root }))
-    rows.push(...(await readReachable(store, tx, [root], readMapped)))
+    rows.push(...(await readRoles(store, tx, [root], readMapped)))
   }
   return rows
 }
 
-interface LostOrganization {
-  readonly error: unknown
-  readonly untilMs: number
-}
-
-/** Organizations on lost servers: until `untilMs`, reading them again would fail each statement that names them. */
-const lost = createGrowingCache<LostOrganization>(10_000)
-
-/**
- * Reads the roles in organizations. If a server is lost, reads those on the others, and returns the rest as not readable. A transaction ends
- * with its first failed statement, so there this is known from the last read outside of one: at least that of the request itself, however
- * long its transaction has waited.
- */
-async function readReachable(
+/** Reads the roles in organizations; those on lost servers as unread. */
+async function readRoles(
   { db }: GrantsStore,
   tx: Tx | undefined,
   organizations: readonly string[],
   read: (organizations: readonly string[]) => Promise<RoleRow[]>,
 ): Promise<GrantRow[]> {
-  const unread = new Map<string, unknown>()
-  for (const organization of organizations) {
-    const known = lost.get(organization)
-    if (known !== undefined && (tx !== undefined || performance.now() < known.untilMs))
-      unread.set(organization, known.error)
-  }
-  const reachable = organizations.filter((organization) => !unread.has(organization))
-  const readServers = async () => {
-    const servers = await db.rules.groupByServer(db, reachable)
-    const found = await Promise.allSettled(servers.map(read))
-    return found.flatMap((one, at) => {
-      const organizations = servers[at] ?? []
-      if (one.status === 'fulfilled') {
-        forget(organizations)
-        return one.value
-      }
-      if (!db.rules.isServerLost(one.reason)) throw one.reason
-      const untilMs = performance.now() + limits.databaseLostServerMs
-      for (const organization of organizations) {
-        lost.set(organization, { error: one.reason, untilMs })
-        unread.set(organization, one.reason)
-      }
-      return []
-    })
-  }
-  const readAll = async () => {
-    if (reachable.length === 0) return []
-    const found = await read(reachable)
-    forget(reachable)
-    return found
-  }
-  const rows = await readAll().catch((error) => {
-    if (tx !== undefined || !db.rules.isServerLost(error)) throw error
-    return readServers()
-  })
+  const { rows, unread } = await readReachable(db, organizations, read, { tx, hasReadBefore: true })
   return [...rows, ...[...unread].map(([scope, error]) => ({ scope, unread: error }))]
-}
-
-/** Organizations whose server responds. */
-function forget(organizations: readonly string[]): void {
-  for (const organization of organizations) lost.delete(organization)
 }
 
 interface GroupCount {

@@ -1,5 +1,8 @@
 import { MemberKind } from '@berth/contract/gen/berth/iam/v1/access_pb.js'
+import { unavailable } from '../../api/errors.ts'
 import type { Db } from '../../storage/db.ts'
+import { type ReadableUsers, readWithUsers } from '../../storage/list/lost-servers.ts'
+import { andIn, type NamedRoots, readIdentityRoots } from '../../storage/list/named-roots.ts'
 import { containsSql } from '../../storage/list/text-conditions.ts'
 import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { currentSessionSql } from '../../tokens/sessions/valid-sessions.ts'
@@ -48,42 +51,104 @@ interface MemberSource {
 const kindOfIdentity = `case when i.parent = '' then ${MemberKind.USER} else ${MemberKind.WORKLOAD} end`
 const identityColumns = 'i.uid as member, i.name as name, i.email as email, i.last_seen_ms as last_seen_ms'
 
-/** Returns the rows of a page. */
-export function readMemberRows(
-  { db, clock }: MemberSource,
+/** Returns the rows of a page, and the users among all members who could not be read: their rows have no name. */
+export async function readMemberRows(
+  source: MemberSource,
   path: ReadablePath,
   filter: MemberFilter,
   { after, limit }: MemberPage,
-): Promise<MemberRow[]> {
-  const sql = sqlText(db.engine)
-  const members = membersSql(sql, path, filter, clock())
-  const rest =
-    after === undefined
-      ? ''
-      : `where (name, member, role_uid) > (${after.map((value) => sql.bind(value)).join(', ')})`
-  const text = `select * from (${members}) as found ${rest} order by name, member, role_uid limit ${sql.bind(limit)}`
-  return runLongText<MemberRow>(db, text, sql)
+): Promise<{ readonly rows: readonly MemberRow[]; readonly unread: readonly string[] }> {
+  const { result, unread } = await runOnMembers<MemberRow>(source, path, filter, (sql, membersOf) => {
+    const members = membersOf()
+    const rest =
+      after === undefined
+        ? ''
+        : `where (name, member, role_uid) > (${after.map((value) => sql.bind(value)).join(', ')})`
+    return `select * from (${members}) as found ${rest} order by name, member, role_uid limit ${sql.bind(limit)}`
+  })
+  return { rows: result, unread }
 }
 
 export async function countMemberRows(
-  { db, clock }: MemberSource,
+  source: MemberSource,
   path: ReadablePath,
   filter: MemberFilter,
 ): Promise<number> {
-  const sql = sqlText(db.engine)
-  const text = `select count(*) as n from (${membersSql(sql, path, filter, clock())}) as found`
-  const [row] = await runLongText<{ n: number | string }>(db, text, sql)
+  const {
+    result: [row],
+  } = await runOnMembers<{ n: number | string }>(
+    source,
+    path,
+    filter,
+    (_, membersOf) => `select count(*) as n from (${membersOf()}) as found`,
+  )
   return Number(row?.n ?? 0)
 }
 
+/** Runs a statement on the rows of all members. */
+async function runOnMembers<Row>(
+  { db, clock }: MemberSource,
+  path: ReadablePath,
+  filter: MemberFilter,
+  textOf: (sql: SqlText, membersOf: () => string) => string,
+) {
+  const nowMs = clock()
+  const roots = await readMemberRoots(db, path, filter, nowMs)
+  return readWithUsers(db, roots, (users) => {
+    if (filter.query) requireRead(users)
+    const sql = sqlText(db.engine)
+    const text = textOf(sql, () => membersSql(sql, path, filter, { nowMs, users }))
+    return runLongText<Row>(db, text, sql)
+  })
+}
+
+const UNREAD_RETRY_MS = 1000
+
+/** Throws code 14 for a search among users whose names are unknown. */
+function requireRead({ unread: [user, ...others] }: ReadableUsers): void {
+  if (user === undefined) return
+  const more = others.length === 0 ? '' : ` and of ${others.length} others`
+  throw unavailable(
+    `the database server of user ${user}${more} does not respond, so their names are unknown; list the members without a query`,
+    UNREAD_RETRY_MS,
+  )
+}
+
+interface MembersAt {
+  readonly nowMs: number
+  readonly users: ReadableUsers
+}
+
+/** Returns the roots of the identities of members. */
+async function readMemberRoots(
+  db: Db,
+  path: ReadablePath,
+  filter: MemberFilter,
+  nowMs: number,
+): Promise<NamedRoots> {
+  const { bindings, mappings } = readableScopes(path, filter)
+  if (bindings.length + mappings.length === 0) return undefined
+  return readIdentityRoots(db, (sql) =>
+    [
+      ...(bindings.length === 0 ? [] : [boundRows(sql, path.root, bindings)]),
+      ...(mappings.length === 0 ? [] : [mappedRows(sql, path.root, mappings, nowMs)]),
+    ].join(' union '),
+  )
+}
+
 /** A statement whose placeholders are bound in the order of its text. Each member and role is in it once. */
-function membersSql(sql: SqlText, path: ReadablePath, filter: MemberFilter, nowMs: number): string {
+function membersSql(sql: SqlText, path: ReadablePath, filter: MemberFilter, at: MembersAt): string {
   const { bindings, mappings } = readableScopes(path, filter)
   const parts = [
-    ...(bindings.length === 0 ? [] : [boundSql(sql, path.root, bindings, filter)]),
+    ...(bindings.length === 0
+      ? []
+      : identitiesSql(sql, () => boundRows(sql, path.root, bindings), filter, at.users)),
     ...(mappings.length === 0
       ? []
-      : [mappedSql(sql, path.root, mappings, filter, nowMs), externalSql(sql, path.root, mappings, filter)]),
+      : [
+          ...identitiesSql(sql, () => mappedRows(sql, path.root, mappings, at.nowMs), filter, at.users),
+          externalSql(sql, path.root, mappings, filter),
+        ]),
   ]
   return parts.length === 0 ? noMembers : parts.join(' union ')
 }
@@ -96,28 +161,36 @@ function readableScopes({ uid, bindings, mappings }: ReadablePath, { directOnly 
   return { bindings: counted(bindings.readable), mappings: counted(mappings.readable) }
 }
 
-function boundSql(sql: SqlText, root: string, scopes: readonly string[], filter: MemberFilter): string {
-  return `select ${identityColumns}, ${kindOfIdentity} as kind, b.role_uid as role_uid
-    from (select identity_uid, role_uid from role_bindings where root = ${sql.bind(root)} and parent in (${sql.bindAll(scopes)})) as b
-      join identities i on i.root = substr(b.identity_uid, 1, 40) and i.uid = b.identity_uid
-    where 1 = 1 ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'b.role_uid', texts: ['i.name', 'i.email'] })}`
+/** Joins the identities of rows. Those of users who cannot be read have no name. */
+function identitiesSql(
+  sql: SqlText,
+  rowsOf: () => string,
+  filter: MemberFilter,
+  { roots, unread }: ReadableUsers,
+): string[] {
+  const parts = [
+    `select ${identityColumns}, ${kindOfIdentity} as kind, b.role_uid as role_uid
+    from (${rowsOf()}) as b join identities i on i.root = substr(b.identity_uid, 1, 40) and i.uid = b.identity_uid
+    where 1 = 1 ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'b.role_uid', texts: ['i.name', 'i.email'] })}${andIn(sql, 'i.root', roots)}`,
+  ]
+  if (unread.length > 0) {
+    const kind = String(MemberKind.USER)
+    parts.push(`select b.identity_uid as member, '' as name, '' as email, 0 as last_seen_ms, ${kind} as kind, b.role_uid as role_uid
+    from (${rowsOf()}) as b
+    where b.identity_uid in (${sql.bindAll(unread)}) ${conditionsSql(sql, filter, { member: 'b.identity_uid', kind, role: 'b.role_uid', texts: [] })}`)
+  }
+  return parts
 }
 
-function mappedSql(
-  sql: SqlText,
-  root: string,
-  scopes: readonly string[],
-  filter: MemberFilter,
-  nowMs: number,
-): string {
-  return `select ${identityColumns}, ${kindOfIdentity} as kind, m.role_uid as role_uid
-    from (
-      select s.identity_uid, m.role_uid from external_group_role_mappings m
-        join sessions s on s.provider_uid = m.parent
-        join session_groups g on g.session_id = s.id and g.external_group_id = m.external_group_id
-      where m.root = ${sql.bind(root)} and m.scope in (${sql.bindAll(scopes)}) and ${currentSessionSql(sql, nowMs)}
-    ) as m join identities i on i.root = substr(m.identity_uid, 1, 40) and i.uid = m.identity_uid
-    where 1 = 1 ${conditionsSql(sql, filter, { member: 'i.uid', kind: kindOfIdentity, role: 'm.role_uid', texts: ['i.name', 'i.email'] })}`
+function boundRows(sql: SqlText, root: string, scopes: readonly string[]): string {
+  return `select identity_uid, role_uid from role_bindings where root = ${sql.bind(root)} and parent in (${sql.bindAll(scopes)})`
+}
+
+function mappedRows(sql: SqlText, root: string, scopes: readonly string[], nowMs: number): string {
+  return `select s.identity_uid, m.role_uid from external_group_role_mappings m
+      join sessions s on s.provider_uid = m.parent
+      join session_groups g on g.session_id = s.id and g.external_group_id = m.external_group_id
+    where m.root = ${sql.bind(root)} and m.scope in (${sql.bindAll(scopes)}) and ${currentSessionSql(sql, nowMs)}`
 }
 
 function externalSql(sql: SqlText, root: string, scopes: readonly string[], filter: MemberFilter): string {

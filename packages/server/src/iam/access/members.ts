@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { capabilitySetOf, includesAll } from '@berth/contract/capabilities.ts'
 import {
   type AccessSource,
@@ -13,7 +14,7 @@ import type {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { invalidArgument } from '../../api/errors.ts'
 import { timestampOf } from '../../api/messages.ts'
-import { effectivePageSize } from '../../api/page-tokens.ts'
+import { type Cursor, effectivePageSize } from '../../api/page-tokens.ts'
 import { depthOf } from '../../api/uid.ts'
 import { DAY_MS } from '../../config/limits.ts'
 import { authorizationOf } from '../../pipeline/authorization.ts'
@@ -58,21 +59,37 @@ export async function listMembers(
   if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
   const size = effectivePageSize(pageSize)
   const binding = JSON.stringify([...callerBinding(call), path.uid, filter])
-  const cursor = readCursor(pageTokens, pageToken, binding)
-  const after = cursor?.after as MemberCursor | undefined
-  const found = await readMemberRows(store, path, filter, { after, limit: size + 1 })
+  const readAfter = async (cursor: Cursor | undefined) => {
+    const [name, member, role, unknown = ''] = cursor?.after ?? []
+    const after = cursor && ([name, member, role] as MemberCursor)
+    const page = await readMemberRows(store, path, filter, { after, limit: size + 1 })
+    return { ...page, cursor, isContinued: cursor === undefined || unknown === digestOf(page.unread) }
+  }
+  const requested = await readAfter(readCursor(pageTokens, pageToken, binding))
+  // Users without names are first. If there are others now than on the page before, the list starts again, so that none is left out.
+  const { rows: found, unread, cursor } = requested.isContinued ? requested : await readAfter(undefined)
   const rows = found.slice(0, size)
   const last = found.length > size ? rows.at(-1) : undefined
   const isWhole = cursor === undefined && last === undefined
   const totalCount =
     cursor?.totalCount ?? (isWhole ? rows.length : await countMemberRows(store, path, filter))
   return {
-    members: await toMembers(store, lastSeen, call, path, rows),
+    members: await toMembers(store, lastSeen, call, path, { rows, unread: new Set(unread) }),
     nextPageToken:
       last === undefined
         ? ''
         : pageTokens.issue(
-            { after: [last.name, last.member, last.role_uid], skip: 0, skipped: 0, totalCount },
+            {
+              after: [
+                last.name,
+                last.member,
+                last.role_uid,
+                ...(unread.length > 0 ? [digestOf(unread)] : []),
+              ],
+              skip: 0,
+              skipped: 0,
+              totalCount,
+            },
             binding,
           ),
     totalCount: BigInt(totalCount),
@@ -81,12 +98,16 @@ export async function listMembers(
   }
 }
 
+function digestOf(unread: readonly string[]): string {
+  return unread.length === 0 ? '' : createHash('sha256').update(unread.toSorted().join()).digest('base64url')
+}
+
 async function toMembers(
   store: Store,
   lastSeen: LastSeen,
   call: Call,
   path: ReadablePath,
-  rows: readonly MemberRow[],
+  { rows, unread }: { readonly rows: readonly MemberRow[]; readonly unread: ReadonlySet<string> },
 ): Promise<Member[]> {
   if (rows.length === 0) return []
   const sources = await readSources(store, path, [...new Set(rows.map(({ member }) => member))])
@@ -98,6 +119,7 @@ async function toMembers(
     ...identityMember(lastSeen, call, path, row),
     role: roleMessage(roles, row.role_uid),
     sources: sources.filter((one) => one.member === row.member && one.role === row.role_uid).map(toSource),
+    ...(unread.has(row.member) && { detailsUnavailable: true }),
   }))
 }
 

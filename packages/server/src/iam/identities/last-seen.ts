@@ -1,5 +1,6 @@
 import { rootOf } from '../../api/uid.ts'
-import { runShared } from '../../pipeline/request/request-context.ts'
+import { limits } from '../../config/limits.ts'
+import { createServerQueues } from '../../storage/changes/server-queues.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 
 /**
@@ -11,8 +12,14 @@ export interface LastSeen {
   touch(uid: string): void
   /** The newest known time of a stored identity. */
   latest(row: { readonly uid: string; readonly last_seen_ms: number }): number
-  /** Writes the pending times and accepts no more. */
+  /** Writes the pending times, and stops. */
   stop(): Promise<void>
+}
+
+/** An identity, and when it was used. */
+interface Seen {
+  readonly uid: string
+  ms: number
 }
 
 const FLUSH_INTERVAL_MS = 1000
@@ -26,52 +33,51 @@ export function createLastSeen({
   readonly clock: () => number
   readonly onError: (error: unknown) => void
 }): LastSeen {
-  let pending = new Map<string, number>()
-  let writing = new Map<string, number>()
+  /** Times that are not written yet, by uid. */
+  const unwritten = new Map<string, number>()
 
-  const write = async () => {
-    writing = pending
-    pending = new Map()
-    try {
-      await inTransaction(db, async (tx) => {
-        // In uid order, so that nodes that write the same identities do not wait for each other in a circle.
-        for (const [uid, ms] of [...writing].sort(([a], [b]) => (a < b ? -1 : 1))) {
-          await tx
-            .updateTable('identities')
-            .set({ last_seen_ms: ms })
-            .where('root', '=', rootOf(uid))
-            .where('uid', '=', uid)
-            .where('last_seen_ms', '<', ms)
-            .execute()
-        }
-      })
-    } catch (error) {
-      for (const [uid, ms] of writing) if (!pending.has(uid)) pending.set(uid, ms)
-      onError(error)
-    } finally {
-      writing = new Map()
-    }
-  }
-  let running: Promise<void> | undefined
-  const flush = async () => {
-    await running
-    if (pending.size === 0) return
-    running = runShared(write).finally(() => {
-      running = undefined
+  const write = (rows: readonly Seen[]) =>
+    inTransaction(db, async (tx) => {
+      for (const { uid, ms } of rows)
+        await tx
+          .updateTable('identities')
+          .set({ last_seen_ms: ms })
+          .where('root', '=', rootOf(uid))
+          .where('uid', '=', uid)
+          .where('last_seen_ms', '<', ms)
+          .execute()
     })
-    await running
-  }
-  const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
-  timer.unref()
+  const queues = createServerQueues<Seen>({
+    db,
+    max: limits.lastSeenPendingMax,
+    intervalMs: FLUSH_INTERVAL_MS,
+    rootOf: ({ uid }) => rootOf(uid),
+    merge: {
+      keyOf: ({ uid }) => uid,
+      add: (waiting, { ms }) => {
+        waiting.ms = Math.max(waiting.ms, ms)
+      },
+    },
+    async write(rows) {
+      try {
+        // In uid order, so that nodes that write the same identities do not wait for each other in a circle.
+        await write(rows.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)))
+      } catch (error) {
+        onError(error)
+        return { rows, hasFailed: true }
+      }
+      for (const { uid, ms } of rows) if ((unwritten.get(uid) ?? 0) <= ms) unwritten.delete(uid)
+      return { rows: [], hasFailed: false }
+    },
+    onDropped() {},
+  })
 
   return {
     touch(uid) {
-      pending.set(uid, clock())
+      const ms = clock()
+      if (queues.add({ uid, ms })) unwritten.set(uid, ms)
     },
-    latest: ({ uid, last_seen_ms }) => Math.max(pending.get(uid) ?? writing.get(uid) ?? 0, last_seen_ms),
-    async stop() {
-      clearInterval(timer)
-      await flush()
-    },
+    latest: ({ uid, last_seen_ms }) => Math.max(unwritten.get(uid) ?? 0, last_seen_ms),
+    stop: () => queues.stop(),
   }
 }

@@ -1,6 +1,7 @@
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.ts'
+import { limitRoots, type NamedRoots } from '../../storage/list/named-roots.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
 import type { IdentityOrganizationRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
@@ -27,6 +28,28 @@ export async function recordOrganization(
   await lockResource(db, tx, 'groups', organization, 'share')
   const rows = others.map((identity) => ({ root: rootOf(identity), identity_uid: identity, organization }))
   await insertRows(db, tx, 'identity_organizations', rows, { ifAbsent: true })
+}
+
+/**
+ * Returns the roots of all role bindings of an identity, for a statement on a distributed database. Undefined on one server, where nodes of
+ * 0.6 add bindings without the organization.
+ */
+async function rootsOfBindings(db: Db, reader: Reader, identity: string): Promise<NamedRoots> {
+  if (!(await db.rules.isDistributed(db))) return undefined
+  const rows = await reader
+    .selectFrom('identity_organizations')
+    .select('organization')
+    .where('root', '=', rootOf(identity))
+    .where('identity_uid', '=', identity)
+    .execute()
+  return limitRoots([rootOf(identity), ...rows.map(({ organization }) => organization)])
+}
+
+/** Returns a query of the role bindings of an identity. */
+export async function bindingsOf(db: Db, reader: Reader, identity: string) {
+  const roots = await rootsOfBindings(db, reader, identity)
+  const query = reader.selectFrom('role_bindings').where('identity_uid', '=', identity)
+  return roots === undefined ? query : query.where('root', 'in', roots)
 }
 
 /** Deletes the organizations of an identity that is being deleted. */
@@ -93,7 +116,7 @@ export async function deleteUnboundOrganization(
   row: IdentityOrganizationRow,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
-    if (!(await lockOrganization(db, tx, row.organization))) return
+    if (!(await lockVisibleOrganization(db, tx, row.organization))) return
     if ((await withoutBindings(tx, [row])).length === 0) return
     await tx
       .deleteFrom('identity_organizations')
@@ -104,8 +127,11 @@ export async function deleteUnboundOrganization(
   })
 }
 
-/** Returns false if the organization has not become visible yet. That of a deleted organization never does. */
-async function lockOrganization(db: Db, tx: Tx, organization: string): Promise<boolean> {
+/**
+ * Locks an organization until garbage collection has deleted what names it; it waits for transactions that add such rows. Returns false if
+ * the organization has not become visible yet. A deleted organization never does, and needs no lock.
+ */
+export async function lockVisibleOrganization(db: Db, tx: Tx, organization: string): Promise<boolean> {
   if ((await lockResource(db, tx, 'groups', organization, 'update')) !== undefined) return true
   const deleted = await tx
     .selectFrom('tombstones')

@@ -10,10 +10,12 @@ import { mutate } from '../../storage/changes/mutation.ts'
 import { deleteResource, lockResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import { removeIdentity } from '../identities.ts'
+import { bindingsOf } from './organizations.ts'
 
 /**
- * Users who delete their account: everything that belongs to their identity is deleted with it. What they created in organizations stays;
- * the audit log of each organization records that the role bindings were deleted.
+ * Users who delete their account: everything that belongs to their identity is deleted with it, except for requests for access, which
+ * expire within a day. What they created in organizations stays; the audit log of each organization records that the role bindings were
+ * deleted.
  */
 export async function deleteOwnAccount(store: Store, call: Call, id: string) {
   const { db, clock } = store
@@ -28,12 +30,8 @@ export async function deleteOwnAccount(store: Store, call: Call, id: string) {
   return mutate(store, call, async (tx) => {
     // A transaction that binds the identity waits here, and then finds it deleted.
     await lockResource(db, tx, 'identities', identity, 'update')
-    const bindings = await tx
-      .selectFrom('role_bindings')
-      .select('uid')
-      .where('identity_uid', '=', identity)
-      .orderBy('uid')
-      .execute()
+    const query = await bindingsOf(db, tx, identity)
+    const bindings = await query.select('uid').orderBy('uid').execute()
     for (const { uid } of bindings) {
       await deleteResource(db, tx, 'role_bindings', uid)
       await recordEvent(tx, {

@@ -1,11 +1,12 @@
 import { requireValid } from '../../api/fields.ts'
 import type { Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { nameShare } from '../../pipeline/request/request-context.ts'
 import type { Reader } from '../../storage/db.ts'
 import { checkIssuer } from '../../tokens/trust/issuer-url.ts'
 import { userUid } from './user-uid.ts'
 
-/** Generations of one user to look up in one statement: few users are deleted and return. */
+/** Further generations of one user to look up in one statement: few users are deleted and return. */
 const GENERATIONS_AT_ONCE = 16
 
 /**
@@ -14,8 +15,10 @@ const GENERATIONS_AT_ONCE = 16
  */
 export async function lookupUser(db: Reader, issuer: string, subject: string): Promise<Uid> {
   requireValid(checkIssuerName(issuer), checkSubject(subject))
-  for (let from = 0; ; from += GENERATIONS_AT_ONCE) {
-    const uids = Array.from({ length: GENERATIONS_AT_ONCE }, (_, at) => userUid(issuer, subject, from + at))
+  nameShare(userUid(issuer, subject, 0))
+  // The first one alone: the others may be on other servers of a distributed database.
+  for (let from = 0, count = 1; ; from += count, count = GENERATIONS_AT_ONCE) {
+    const uids = Array.from({ length: count }, (_, at) => userUid(issuer, subject, from + at))
     const deleted = await db
       .selectFrom('tombstones')
       .select('uid')

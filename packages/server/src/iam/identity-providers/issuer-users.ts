@@ -3,6 +3,7 @@ import type { Uid } from '../../api/uid.ts'
 import { authorizationOf, requireCapabilities } from '../../pipeline/authorization.ts'
 import type { Call } from '../../pipeline/call.ts'
 import type { Tx } from '../../storage/db.ts'
+import { readIdentityRoots } from '../../storage/list/named-roots.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import { capabilitiesOfRole } from '../roles.ts'
@@ -20,6 +21,11 @@ export async function requireCapabilitiesOfIssuerUsers(
   { issuer, ownIssuer }: { readonly issuer: string; readonly ownIssuer: string },
 ): Promise<void> {
   if (issuer === '') return
+  const roots = await readIdentityRoots(
+    db,
+    (sql) => `select identity_uid from role_bindings where root = ${sql.bind(organization)}`,
+    tx,
+  )
   const bindingsOfUsers = tx
     // A database that is distributed by the root joins users, which are roots of their own, with the rows of a subquery alone.
     .selectFrom(tx.selectFrom('role_bindings').selectAll().where('root', '=', organization).as('b'))
@@ -29,6 +35,7 @@ export async function requireCapabilitiesOfIssuerUsers(
     .select(['b.parent', 'b.role_uid'])
     .distinct()
     .where('i.issuer', '=', issuer)
+    .$if(roots !== undefined, (query) => query.where('i.root', 'in', roots ?? []))
     .orderBy('b.role_uid')
     .orderBy('b.parent')
   const bindingsOfAssumable = tx

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { SetupError, UsageError } from '../../config/setup-errors.ts'
 import type { Config } from '../../installation/config.ts'
+import { toStoreError } from '../../installation/installation.ts'
 import type { BlobStore } from '../../registry/blobs/blob-store.ts'
 import { fileBlobs } from '../../registry/blobs/files/file-system.ts'
 import { openBlobs } from '../../registry/blobs/open.ts'
@@ -69,7 +70,7 @@ export async function openDestination(
     return { name: text, files: await openBlobs({ dataDir: '', blobs: settings }, log) }
   } catch (error) {
     if (!(error instanceof UnusableStore)) throw error
-    throw new SetupError(error.message.replaceAll('BERTH_BLOBS_S3_', 'BERTH_BACKUP_S3_'))
+    throw toStoreError(error, error.message.replaceAll('BERTH_BLOBS_S3_', 'BERTH_BACKUP_S3_'))
   }
 }
 

@@ -3,9 +3,10 @@ import { Result } from '@berth/contract/gen/chainguard/platform/policies/v1/deci
 import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
 import { rootOf } from '../../api/uid.ts'
 import { DAY_MS, limits } from '../../config/limits.ts'
-import { runShared } from '../../pipeline/request/request-context.ts'
 import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
+import { createDropCount } from '../../storage/changes/drop-count.ts'
+import { createServerQueues } from '../../storage/changes/server-queues.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 import type { PolicyDecisionRow } from '../../storage/schema/tables.ts'
 
@@ -17,13 +18,13 @@ export type Decision = Pick<
 
 /**
  * Records decisions. A pull must not wait for a write, so decisions wait in memory for a few seconds and are written together. Equal ones of a
- * day (repo, digest, policy, mode and result) are one row: its uid follows from them. A crash loses the waiting ones, and a database that
- * accepts no writes for long the newest.
+ * day (repo, digest, policy, mode and result) are one row: its uid follows from them. A crash loses the waiting ones, and a database server
+ * that accepts no writes for long the newest.
  */
 export interface DecisionRecorder {
   record(decision: Decision): void
-  /** Writes what waits, for a list that follows. */
-  flush(): Promise<void>
+  /** Writes what waits, for a list that follows: on the database servers of some organizations, or all. */
+  flush(organizations?: readonly string[]): Promise<void>
   /** Writes what waits, and stops. */
   stop(): Promise<void>
 }
@@ -55,34 +56,26 @@ export function createDecisionRecorder(options: DecisionRecorderOptions): Decisi
   const { db, clock, flushMs = limits.policyDecisionFlushMs, onError, onDropped, onDecision } = options
   /** Keys of decisions that were written or wait. */
   const known = createGrowingCache<true>(limits.policyDecisionsKnownMax)
-  let pending = new Map<string, PolicyDecisionRow>()
-  let dropped = 0
-  let running: Promise<void> | undefined
-
-  const write = async () => {
-    const rows = pending
-    pending = new Map()
-    if (dropped > 0) onDropped(dropped)
-    dropped = 0
-    try {
-      // In the order of keys: nodes that write the same rows do not wait for each other in a circle.
-      const sorted = [...rows.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1))
-      await inTransaction(db, (tx) => insertRows(db, tx, 'policy_decisions', sorted, { ifAbsent: true }))
-    } catch (error) {
-      pending = new Map([...rows, ...pending])
-      onError(error)
-    }
-  }
-  const flush = async () => {
-    while (running !== undefined) await running
-    if (pending.size === 0 && dropped === 0) return
-    running = runShared(write).finally(() => {
-      running = undefined
-    })
-    await running
-  }
-  const timer = setInterval(() => void flush(), flushMs)
-  timer.unref()
+  const dropped = createDropCount(onDropped)
+  const queues = createServerQueues<PolicyDecisionRow>({
+    db,
+    max: limits.policyDecisionsPendingMax,
+    intervalMs: flushMs,
+    rootOf: ({ root }) => root,
+    async write(rows) {
+      dropped.report()
+      try {
+        // In the order of keys: nodes that write the same rows do not wait for each other in a circle.
+        const sorted = rows.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))
+        await inTransaction(db, (tx) => insertRows(db, tx, 'policy_decisions', sorted, { ifAbsent: true }))
+        return { rows: [], hasFailed: false }
+      } catch (error) {
+        onError(error)
+        return { rows, hasFailed: true }
+      }
+    },
+    onDropped,
+  })
 
   return {
     record({ repo, ...decision }) {
@@ -90,19 +83,16 @@ export function createDecisionRecorder(options: DecisionRecorderOptions): Decisi
       const day = Math.floor(clock() / DAY_MS)
       const key = [repo, day, decision.digest, decision.policy, decision.mode, decision.result].join(' ')
       if (known.has(key)) return
-      if (pending.size >= limits.policyDecisionsPendingMax) {
-        dropped++
-        return
-      }
-      known.set(key, true)
       const uid = `${repo}/${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
       const reason = decision.reason.toWellFormed().slice(0, limits.policyReasonCharsMax).toWellFormed()
-      pending.set(uid, { root: rootOf(repo), uid, parent: repo, day, ...decision, reason })
+      if (queues.add({ root: rootOf(repo), uid, parent: repo, day, ...decision, reason }))
+        known.set(key, true)
+      else dropped.add()
     },
-    flush,
+    flush: (organizations) => queues.flush(organizations),
     async stop() {
-      clearInterval(timer)
-      await flush()
+      await queues.stop()
+      dropped.report()
     },
   }
 }

@@ -1,13 +1,15 @@
 import {
   type Decision,
+  type DecisionFilter,
   DecisionSchema,
   Decisions,
 } from '@berth/contract/gen/chainguard/platform/policies/v1/decisions_pb.js'
 import type { Date as CivilDate } from '@berth/contract/gen/google/type/date_pb.js'
 import { create } from '@bufbuild/protobuf'
 import { invalidArgument } from '../../api/errors.ts'
+import { parseUid, rootOf } from '../../api/uid.ts'
 import { DAY_MS } from '../../config/limits.ts'
-import { implement } from '../../pipeline/call.ts'
+import { type Call, implement } from '../../pipeline/call.ts'
 import { type ColumnCondition, listPage } from '../../storage/list/list.ts'
 import type { PolicyDecisionRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
@@ -21,7 +23,7 @@ export function decisionsService(store: Store, recorder: Pick<DecisionRecorder, 
         ...dayCondition('since', '>=', request.since),
         ...dayCondition('until', '<=', request.until),
       ]
-      await recorder.flush()
+      await recorder.flush(listedOrganizations(request.uidp, call))
       const { policyId, digest, mode, result } = request
       const { rows, ...page } = await listPage(store, call, request, {
         table: 'policy_decisions',
@@ -42,6 +44,14 @@ export function decisionsService(store: Store, recorder: Pick<DecisionRecorder, 
       }
     },
   })
+}
+
+/** Returns the organizations that a list can be about; undefined for all. */
+function listedOrganizations(uidp: DecisionFilter['uidp'], call: Call): readonly string[] | undefined {
+  const named = parseUid(uidp?.descendantsOf || uidp?.childrenOf || '')
+  if (named !== undefined) return [rootOf(named)]
+  const scopes = call.authorization?.visible?.scopes ?? ['']
+  return scopes.includes('') ? undefined : scopes.map(rootOf)
 }
 
 function dayCondition(

@@ -17,9 +17,16 @@ const CERT = 'BERTH_TLS_CERT_FILE'
 const KEY = 'BERTH_TLS_KEY_FILE'
 
 /** Throws a SetupError that names the setting. */
-export function readTlsFiles({ certFile, keyFile }: TlsSettings): TlsFiles {
-  const cert = read(CERT, certFile)
-  const key = read(KEY, keyFile)
+export function readTlsFiles(settings: TlsSettings): TlsFiles {
+  const { certFile, keyFile } = settings
+  return parseTlsFiles(settings, { cert: read(CERT, certFile), key: read(KEY, keyFile) })
+}
+
+/** Reads the content of the files. Throws a SetupError that names the setting. */
+export function parseTlsFiles(
+  { certFile, keyFile }: TlsSettings,
+  { cert, key }: Pick<TlsFiles, 'cert' | 'key'>,
+): TlsFiles {
   const certificate = parsePem(CERT, certFile, 'a PEM certificate', () => new X509Certificate(cert))
   const privateKey = parsePem(KEY, keyFile, 'a PEM private key without a passphrase', () =>
     createPrivateKey(key),

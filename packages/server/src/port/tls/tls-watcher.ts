@@ -3,11 +3,19 @@ import { dirname } from 'node:path'
 import { limits } from '../../config/limits.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { TlsSettings } from '../settings.ts'
-import { expiryWarning, readTlsFiles, type TlsFiles } from './tls-files.ts'
+import { expiryWarning, parseTlsFiles, readTlsFiles, type TlsFiles } from './tls-files.ts'
+
+/** What a server uses, for one that continues it. */
+export interface TlsInUse {
+  readonly settings: TlsSettings
+  readonly cert: string
+  readonly key: string
+}
 
 /** Follows the TLS files: renewed ones are used for new connections. */
 export interface TlsWatcher {
   readonly current: TlsFiles
+  readonly inUse: TlsInUse
   /** Reads the files now, also those of other settings. Throws a SetupError and keeps the current ones if they cannot be used. */
   reload(settings: TlsSettings): void
   stop(): void
@@ -15,6 +23,8 @@ export interface TlsWatcher {
 
 export interface TlsWatcherOptions {
   readonly log: Log
+  /** What is used instead of files that cannot be used. */
+  readonly former?: TlsInUse | undefined
   readonly onChange: (files: TlsFiles) => void
   /** Between two reads of the files; default `tlsPollMs`. */
   readonly pollMs?: number | undefined
@@ -22,18 +32,34 @@ export interface TlsWatcherOptions {
 
 /**
  * Directories are watched, since files are replaced by renames, or by the swap of a link (Kubernetes); not every file system reports
- * changes, so the files are also read every `tlsPollMs`. Throws a SetupError for files that cannot be used.
+ * changes, so the files are also read every `tlsPollMs`. Throws a SetupError for files that cannot be used, unless
+ * there are former ones.
  */
 export function watchTls(
   settings: TlsSettings,
-  { log, onChange, pollMs = limits.tlsPollMs }: TlsWatcherOptions,
+  { log, former, onChange, pollMs = limits.tlsPollMs }: TlsWatcherOptions,
 ): TlsWatcher {
   let files = settings
-  let current = readTlsFiles(files)
   let problem = ''
   let warnedMs = Number.NEGATIVE_INFINITY
   let scheduledCheck: NodeJS.Timeout | undefined
   let watchers: FSWatcher[] = []
+
+  const reportProblem = ({ message }: Error) => {
+    // Of two files one is replaced first: said once, and read again until they match.
+    if (message !== problem) log.warn({}, `the former certificate stays in use: ${message}`)
+    problem = message
+  }
+  const readFirst = (): TlsFiles => {
+    try {
+      return readTlsFiles(files)
+    } catch (error) {
+      if (former === undefined) throw error
+      reportProblem(error as Error)
+      return parseTlsFiles(former.settings, former)
+    }
+  }
+  let current = readFirst()
 
   const warnOfExpiry = () => {
     const warning = expiryWarning(current, Date.now())
@@ -56,10 +82,7 @@ export function watchTls(
     try {
       applyFiles(readTlsFiles(files))
     } catch (error) {
-      // Of two files one is replaced first: said once, and read again until they match.
-      const { message } = error as Error
-      if (message !== problem) log.warn({}, `the former certificate stays in use: ${message}`)
-      problem = message
+      reportProblem(error as Error)
     }
     warnOfExpiry()
   }
@@ -84,6 +107,9 @@ export function watchTls(
   return {
     get current() {
       return current
+    },
+    get inUse() {
+      return { settings: files, cert: current.cert, key: current.key }
     },
     reload(settings) {
       const next = readTlsFiles(settings)

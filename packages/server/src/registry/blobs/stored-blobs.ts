@@ -6,6 +6,7 @@ import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.t
 import { prepared, preparedRead } from '../../storage/prepared.ts'
 import type { BlobRow, RepoBlobRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import type { Store } from '../../storage/store.ts'
 import type { Digest } from '../manifests/digests.ts'
 import type { OciServices } from '../oci/context.ts'
 import { countBlobLink } from '../quota/usage.ts'
@@ -68,6 +69,21 @@ export async function findLinkedBlob(db: Db, repo: Uid, digest: string): Promise
   return row && { size: Number(row.size), location: row.location, linkedMs: Number(row.linked_ms) }
 }
 
+/** Returns whether a link is so new that a push need not refresh it. */
+export function isLinkFresh({ linkedMs }: LinkedBlob, nowMs: number): boolean {
+  return nowMs - linkedMs <= limits.linkRefreshMs
+}
+
+/** Returns whether a push of this blob to a repo has nothing to write. */
+export async function hasFreshLink(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  repo: Uid,
+  digest: string,
+): Promise<boolean> {
+  const blob = await findLinkedBlob(db, repo, digest)
+  return blob !== undefined && isLinkFresh(blob, clock())
+}
+
 /**
  * Reads columns of stored bytes by their digests. Blobs belong to no organization: a database that is distributed by the root has them
  * elsewhere than the links, so statements about several blobs do not join them.
@@ -125,19 +141,32 @@ async function touchLink(tx: Tx, repo: Uid, digest: string, nowMs: number): Prom
   return numUpdatedRows > 0n
 }
 
-/**
- * Commits an upload with this digest as a blob of a repo: durable when it resolves. `link` creates the link and other changes of
- * the same transaction.
- */
+export interface BlobTarget {
+  readonly repo: Uid
+  /** Rejects if another request writes the upload. */
+  requireHeld?(): Promise<void>
+  /** Whether the upload has a row: its bytes are kept until the blob has one. */
+  readonly isResumable: boolean
+  /** Creates the link, and makes other changes of the same transaction. */
+  link(tx: Tx, blob: BlobRow): Promise<void>
+  /** Makes the other changes alone: the repo has the blob already. Nothing is granted, so rights are not checked again. */
+  end(): Promise<void>
+}
+
+/** Commits an upload with this digest as a blob of a repo: durable when it resolves. */
 export async function commitUpload(
   { store, blobs }: Pick<OciServices, 'store' | 'blobs'>,
   upload: Upload,
   wanted: Digest,
-  link: (tx: Tx, blob: BlobRow) => Promise<void>,
+  { repo, requireHeld, isResumable, link, end }: BlobTarget,
 ): Promise<void> {
   const { db, clock } = store
   const { text: digest } = wanted
   const [known] = await readStoredBlob(db, { digest })
+  if (known !== undefined && (await hasFreshLink(store, repo, digest))) {
+    await end()
+    return blobs.discard(upload)
+  }
   const isLinked =
     known !== undefined &&
     (await inTransaction(db, async (tx) => {
@@ -149,7 +178,7 @@ export async function commitUpload(
 
   const createdMs = clock()
   const location = newLocation(wanted, createdMs)
-  await blobs.commit(upload, location)
+  await blobs.commit(upload, location, { keepsUpload: isResumable, ...(requireHeld && { requireHeld }) })
   let committedLocation = ''
   try {
     await inTransaction(db, async (tx) => {
@@ -170,17 +199,18 @@ export async function commitUpload(
   } catch (error) {
     // Keep the upload so that it can be finished later. If the outcome of the commit is unknown, the row may exist and need the bytes.
     const isRolledBack = storageFaultOf(error) !== undefined && !isOutcomeUnknown(error)
-    if (committedLocation !== location || isRolledBack) await restoreUpload()
+    const keepsBlob = committedLocation === location && !isRolledBack
+    // Report the first error; garbage collection deletes the bytes.
+    if (isResumable) await ignoreFailure(blobs.revertCommit(upload, location, { keepsBlob }))
+    else if (!keepsBlob) await ignoreFailure(blobs.remove(location))
     throw error
   }
+  // The blob is committed, and garbage collection deletes what is left of the upload.
+  if (isResumable) await ignoreFailure(blobs.discard(upload, { isCommitted: true }))
   // Another request stored the same bytes meanwhile.
   if (committedLocation !== location) await blobs.remove(location)
+}
 
-  async function restoreUpload() {
-    try {
-      await blobs.revertCommit(upload, location)
-    } catch {
-      // Report the first error; garbage collection deletes the bytes.
-    }
-  }
+async function ignoreFailure(work: Promise<void>): Promise<void> {
+  await work.catch(() => undefined)
 }

@@ -15,8 +15,8 @@ export function tracedBlobs(store: BlobStore, system: 'file' | 's3', tracer: Tra
     ...store,
     append: (upload, bytes, how) => span('append', () => store.append(upload, bytes, how)),
     readUpload: (upload) => spanOver(tracer, 'blobs uploaded', options('uploaded'), store.readUpload(upload)),
-    commit: (upload, location) => span('keep', () => store.commit(upload, location)),
-    discard: (upload) => span('discard', () => store.discard(upload)),
+    commit: (upload, location, how) => span('keep', () => store.commit(upload, location, how)),
+    discard: (upload, how) => span('discard', () => store.discard(upload, how)),
     read: (location, range) =>
       spanOver(
         tracer,
@@ -26,7 +26,7 @@ export function tracedBlobs(store: BlobStore, system: 'file' | 's3', tracer: Tra
       ),
     remove: (location) => span('remove', () => store.remove(location)),
     presignUrl: urlOf && ((location) => span('sign', () => urlOf(location))),
-    revertCommit: (upload, location) => span('restore', () => store.revertCommit(upload, location)),
+    revertCommit: (upload, location, how) => span('restore', () => store.revertCommit(upload, location, how)),
     readProgress: (upload) => span('progress', () => store.readProgress(upload)),
   }
 }

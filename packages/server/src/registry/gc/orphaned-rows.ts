@@ -1,5 +1,9 @@
 import { rootOf } from '../../api/uid.ts'
 import { deleteUnboundOrganization, findUnboundOrganizations } from '../../iam/identities/organizations.ts'
+import {
+  deleteUninvitingOrganization,
+  findUninvitingOrganizations,
+} from '../../iam/invites/invited-organizations.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { findOrphanedRows, type OrphanedRows } from '../../storage/schema/table-ownership.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
@@ -12,7 +16,7 @@ import { type GcRun, pauseBetweenBatches } from './run.ts'
 /**
  * Deletes rows of resources that no longer exist: a node of the previous version does not delete from tables that only this version
  * knows. Uids are unique, so such rows are never needed again. Also deletes rows that name an organization
- * in which an identity has no role bindings any more.
+ * in which an identity has no role bindings, or an email address no invite, any more.
  */
 export async function collectOrphanedRows(run: GcRun): Promise<void> {
   const { store, dryRun, tally, onProgress } = run
@@ -33,6 +37,11 @@ export async function collectOrphanedRows(run: GcRun): Promise<void> {
     if (!dryRun) await deleteUnboundOrganization(store, row)
     tally.count('orphans', 0)
     await pauseBetweenBatches(run, 1)
+  }
+  for await (const rows of findUninvitingOrganizations(store.db)) {
+    if (!dryRun) await deleteUninvitingOrganization(store, rows)
+    for (const _ of rows) tally.count('orphans', 0)
+    await pauseBetweenBatches(run, rows.length)
   }
 }
 

@@ -11,7 +11,7 @@ import type { GcReport } from './run.ts'
 export interface GcSchedulerOptions {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly blobs: BlobStore
-  /** Disk space that is released for garbage collection when the disk is full. */
+  /** Without it, no disk space is released for garbage collection. */
   readonly ballast?: Ballast
   /** Undefined disables garbage collection. */
   readonly intervalMs: number | undefined
@@ -49,15 +49,14 @@ export function gcScheduler(options: GcSchedulerOptions): JobScheduler {
       leasing: (lease) => ballast.run(lease),
       async run({ signal }) {
         startMs = performance.now()
-        const report = await ballast.run(() =>
-          collectRecorded({
-            ...options,
-            dryRun: false,
-            requireKnownStore: true,
-            actor: 'system',
-            signal,
-          }),
-        )
+        const report = await collectRecorded({
+          ...options,
+          ballast,
+          dryRun: false,
+          requireKnownStore: true,
+          actor: 'system',
+          signal,
+        })
         return {
           succeededMs: clock(),
           afterRelease: () => onRun({ outcome: 'succeeded', report, durationMs: durationMs() }),

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { nameShare } from '../../pipeline/request/request-context.ts'
 import { createVersionCache } from '../../storage/cache/version-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import { findOrganizationByName } from '../../storage/organizations.ts'
@@ -102,6 +103,7 @@ async function resolveInOrganization(
   name: RepoName,
   { uid, withName }: { readonly uid: Uid; readonly withName?: string },
 ): Promise<RepoReference | undefined> {
+  nameShare(uid)
   const sql = sqlText(db.engine)
   const { folders, repo } = name
   const root = () => sql.bind(uid)

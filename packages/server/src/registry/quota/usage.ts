@@ -222,8 +222,10 @@ async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonl
   for (;;) {
     await yieldToEventLoop()
     const sql = sqlText(db.engine)
-    const key = 'root, repo, digest, manifest, kind'
-    const text = `delete from manifest_references where (${key}) in (select ${key} from manifest_references
+    // Of the repo, only in the subquery: else PostgreSQL compares each reference of the repo with each row of the subquery.
+    const key = 'repo, digest, manifest, kind'
+    const text = `delete from manifest_references where root = ${sql.bind(root)} and (${key}) in (
+        select ${key} from manifest_references
         where root = ${sql.bind(root)} and repo = ${sql.bind(repo)} and manifest in (${sql.bindAll(manifests)})
         limit ${sql.bind(ROWS_PER_BATCH)}) returning kind`
     if ((await runInTransaction(tx, text, sql)).length < ROWS_PER_BATCH) return

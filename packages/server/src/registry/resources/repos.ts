@@ -164,7 +164,8 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
         updated_ms: nextUpdateMs(store, row),
       }
       await updateResource(tx, 'repos', uid, changed)
-      await propagateCatalog(store, tx, uid, next)
+      if (catalogFields.some((field) => differs(field, current, next)))
+        await propagateCatalog(store, tx, uid, next)
       const after = { ...row, ...changed }
       return { uid, row: after, response: await toRepoMessage(after, tx) }
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../config/limits.ts'
-import { acquireJob, type JobLease } from '../../storage/jobs/job-leases.ts'
+import { acquireJob, type JobLease, releaseOnFailure, workAndRelease } from '../../storage/jobs/job-leases.ts'
 import { scrubJob } from '../jobs.ts'
 import type { Finding } from '../scrub/findings.ts'
 import type { ScrubOptions, ScrubReport } from '../scrub/run.ts'
@@ -38,7 +38,7 @@ export function leaseScrub({
   return acquireJob({ db, clock, onError }, scrubJob)
 }
 
-/** Scrubs under a lease, and releases it. */
+/** Scrubs under a lease and records it. The lease is released before the run ends, so that the next one can start then. */
 export async function scrubUnderLease(
   options: ScrubRunOptions,
   lease: JobLease,
@@ -46,15 +46,12 @@ export async function scrubUnderLease(
 ): Promise<ScrubRunReport> {
   const { store, blobs, repair, force, bytesMax, bytesPerSecond, resume, actor, onError } = options
   const findings = createFindings()
-  try {
-    const run = started ?? (await startRecordedRun(store, { kind: 'scrub', dryRun: false, actor }, onError))
-    const result = await run.complete(async (control) => {
-      const signals = [
-        lease.signal,
-        control.signal,
-        ...(options.signal === undefined ? [] : [options.signal]),
-      ]
-      const report = await scrub({
+  const start = () => startRecordedRun(store, { kind: 'scrub', dryRun: false, actor }, onError)
+  const run = started ?? (await releaseOnFailure(lease, start))
+  const { report } = await run.complete(async (control) => {
+    const signals = [lease.signal, control.signal, ...(options.signal === undefined ? [] : [options.signal])]
+    const scrubbed = () =>
+      scrub({
         ...{ store, blobs, repair, force, bytesMax },
         throttle: bytesPerSecond === undefined ? undefined : createThrottle(bytesPerSecond),
         position: resume ? lease.position : '',
@@ -67,24 +64,22 @@ export async function scrubUnderLease(
         signal: AbortSignal.any(signals),
         orphanAgeMs: limits.untrackedBlobAgeMsMin,
       })
-      const totals = {
-        blobs: { count: report.blobs, bytes: report.bytes },
-        manifests: { count: report.manifests, bytes: 0 },
-        ...findings.totals(),
-      }
-      return { totals, report, findings: findings.list }
-    })
-    const { position } = result.report
-    await lease.release({ position, ...(position === '' && { succeededMs: store.clock() }) })
-    return {
-      ...result.report,
-      counts: findings.counts,
-      findings: findings.list,
-      damaged: findings.damaged(),
+    const report = await workAndRelease(lease, scrubbed, ({ position }) => ({
+      position,
+      ...(position === '' && { succeededMs: store.clock() }),
+    }))
+    const totals = {
+      blobs: { count: report.blobs, bytes: report.bytes },
+      manifests: { count: report.manifests, bytes: 0 },
+      ...findings.totals(),
     }
-  } catch (error) {
-    await lease.release()
-    throw error
+    return { totals, report, findings: findings.list }
+  })
+  return {
+    ...report,
+    counts: findings.counts,
+    findings: findings.list,
+    damaged: findings.damaged(),
   }
 }
 

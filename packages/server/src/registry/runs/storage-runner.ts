@@ -1,5 +1,6 @@
+import { runInBackground } from '../../pipeline/request/request-context.ts'
 import type { Ballast } from '../../storage/engines/sqlite/ballast.ts'
-import { JobInterrupted, type JobLease } from '../../storage/jobs/job-leases.ts'
+import { JobInterrupted, releaseOnFailure } from '../../storage/jobs/job-leases.ts'
 import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { collectRecorded, collectUnderLease, leaseGarbageCollection } from './garbage-collection-run.ts'
@@ -39,41 +40,40 @@ export function createStorageRunner({ store, blobs, ballast, onError }: StorageR
   // Dry runs take no lease, so that they delay no collection.
   let isDryRunning = false
 
-  async function start(request: StorageRunRequest, onEnd: () => void): Promise<string | undefined> {
+  async function start(request: StorageRunRequest, onDryRunEnd?: () => void): Promise<string | undefined> {
     const { kind, dryRun, graceMs, bytesPerSecond, actor, with: withRun } = request
-    const shared = { store, blobs, actor, onError, signal }
+    const shared = { store, blobs, ballast, actor, onError, signal }
     const takesLease = kind === 'scrub' || !dryRun
     const lease = takesLease
-      ? await (kind === 'scrub' ? leaseScrub(shared) : ballast.run(() => leaseGarbageCollection(shared)))
+      ? await (kind === 'scrub' ? leaseScrub(shared) : leaseGarbageCollection(shared))
       : undefined
     if (takesLease && lease === undefined) return undefined
+    const startRun = () => startRecordedRun(store, { kind, dryRun, actor }, onError, withRun)
     const run = await releaseOnFailure(lease, () =>
-      startRecordedRun(store, { kind, dryRun, actor }, onError, withRun),
+      kind === 'collection' && !dryRun ? ballast.run(startRun) : startRun(),
     )
     const gc = { ...shared, graceMs, dryRun, requireKnownStore: true }
     const scrubOptions = { ...shared, repair: false, bytesPerSecond, resume: false }
-    const work =
+    const work = runInBackground(() =>
       lease === undefined
-        ? collectRecorded(gc, run)
+        ? collectRecorded(gc, run, onDryRunEnd)
         : kind === 'scrub'
           ? scrubUnderLease(scrubOptions, lease, run)
-          : ballast.run(() => collectUnderLease(gc, lease, run))
+          : collectUnderLease(gc, lease, run),
+    )
     const ended = work.then(
       () => undefined,
       // The run has the reason.
       (error: unknown) => void (error instanceof RunCancelled || signal.aborted || onError(error)),
     )
     running.add(ended)
-    void ended.finally(() => {
-      running.delete(ended)
-      onEnd()
-    })
+    void ended.finally(() => running.delete(ended))
     return run.id
   }
 
   return {
     async start(request) {
-      if (!request.dryRun) return start(request, () => undefined)
+      if (!request.dryRun) return start(request)
       if (isDryRunning) return undefined
       isDryRunning = true
       const onEnd = () => {
@@ -90,14 +90,5 @@ export function createStorageRunner({ store, blobs, ballast, onError }: StorageR
       stopping.abort(new JobInterrupted('the server stopped'))
       await Promise.all(running)
     },
-  }
-}
-
-async function releaseOnFailure<T>(lease: JobLease | undefined, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    await lease?.release()
-    throw error
   }
 }

@@ -1,18 +1,21 @@
+import { isOutcomeUnknown } from '../../api/errors.ts'
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { runShared } from '../../pipeline/request/request-context.ts'
 import { existingKeys, incrementRows } from '../../storage/bulk-rows.ts'
+import { createDropCount } from '../../storage/changes/drop-count.ts'
+import { createServerQueues } from '../../storage/changes/server-queues.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import { dayOf } from './days.ts'
 
 /**
  * Counts pulls and pushes of repos by day (ADR 44). A pull reads one row; to write one for each would multiply its cost. So counts wait in
- * memory for a few seconds, and are added to the rows of all repos together. A crash loses them.
+ * memory for a few seconds, and are added to the rows of all repos together. A crash loses them, and so does a commit whose outcome is
+ * unknown: no pull is counted twice.
  */
 export interface TransferCounter {
   countPull(repo: string): void
   countPush(repo: string): void
-  /** Writes the pending counts. */
+  /** Writes the pending counts, and stops. */
   stop(): Promise<void>
 }
 
@@ -21,6 +24,8 @@ export interface TransferCounterOptions {
   readonly clock: () => number
   readonly flushMs?: number | undefined
   readonly onError: (error: unknown) => void
+  /** Receives the number of pulls and pushes that are not counted because too many repos waited. */
+  readonly onDropped: (transfers: number) => void
 }
 
 interface Transfers {
@@ -30,81 +35,66 @@ interface Transfers {
   pushes: number
 }
 
-type Direction = 'pulls' | 'pushes'
-
 export function createTransferCounter({
   db,
   clock,
   flushMs = limits.transferFlushMs,
   onError,
+  onDropped,
 }: TransferCounterOptions): TransferCounter {
-  let day = 0
-  /** Of `day`, by repo. */
-  let pending = new Map<string, Transfers>()
-  /** Of earlier days, and of writes that failed. */
-  let waiting: Transfers[] = []
-
-  const count = (repo: string, direction: Direction) => {
-    const today = dayOf(clock())
-    if (today !== day) {
-      waiting.push(...pending.values())
-      pending = new Map()
-      day = today
-    }
-    const known = pending.get(repo)
-    if (known !== undefined) known[direction]++
-    else pending.set(repo, { day, repo, pulls: 0, pushes: 0, [direction]: 1 })
-  }
-
-  const write = async () => {
-    const written = [...waiting, ...pending.values()]
-    waiting = []
-    pending = new Map()
-    try {
-      const delayed = await inTransaction(db, async (tx) => {
-        const key = ['root', 'day']
-        const { existing, locked } = await readExisting(db, tx, written)
-        const isLocked = ({ repo }: Transfers) => locked.has(repo) || locked.has(rootOf(repo))
-        const free = written.filter((one) => !isLocked(one))
-        const inRepos = repoRows(free).filter(({ repo }) => existing.has(repo))
-        const inOrganizations = organizationRows(free).filter(({ root }) => existing.has(root))
-        await incrementRows(db, tx, 'repo_usage_days', inRepos, {
-          key: ['root', 'repo', 'day'],
-          numbers: ['pulls', 'pushes'],
-        })
-        await incrementRows(db, tx, 'usage_days', inOrganizations, {
-          key,
-          numbers: ['pulls', 'pushes'],
-        })
-        return written.filter(isLocked)
-      })
-      waiting = [...delayed, ...waiting].slice(0, limits.pendingTransfersMax)
-    } catch (error) {
-      // Without a database for long, the newest counts are lost rather than memory.
-      waiting = [...written, ...waiting].slice(0, limits.pendingTransfersMax)
-      onError(error)
-    }
-  }
-  let running: Promise<void> | undefined
-  const flush = async () => {
-    await running
-    if (pending.size + waiting.length === 0) return
-    running = runShared(write).finally(() => {
-      running = undefined
+  const dropped = createDropCount(onDropped)
+  /** Returns the counts that wait for the locks of other transactions. */
+  const write = (counts: readonly Transfers[]): Promise<readonly Transfers[]> =>
+    inTransaction(db, async (tx) => {
+      const { existing, locked } = await readExisting(db, tx, counts)
+      const isLocked = ({ repo }: Transfers) => locked.has(repo) || locked.has(rootOf(repo))
+      const free = counts.filter((one) => !isLocked(one))
+      const inRepos = repoRows(free).filter(({ repo }) => existing.has(repo))
+      const inOrganizations = organizationRows(free).filter(({ root }) => existing.has(root))
+      const numbers = ['pulls', 'pushes']
+      await incrementRows(db, tx, 'repo_usage_days', inRepos, { key: ['root', 'repo', 'day'], numbers })
+      await incrementRows(db, tx, 'usage_days', inOrganizations, { key: ['root', 'day'], numbers })
+      return counts.filter(isLocked)
     })
-    await running
+  const queues = createServerQueues<Transfers>({
+    db,
+    max: limits.pendingTransfersMax,
+    intervalMs: flushMs,
+    rootOf: organizationOf,
+    merge: { keyOf: ({ day, repo }) => `${day} ${repo}`, add: addTransfers },
+    async write(counts) {
+      dropped.report()
+      try {
+        const delayed = await write(counts)
+        return { rows: delayed, hasFailed: delayed.length === counts.length }
+      } catch (error) {
+        onError(error)
+        return { rows: isOutcomeUnknown(error) ? [] : counts, hasFailed: true }
+      }
+    },
+    onDropped,
+  })
+  const count = (repo: string, pulls: number, pushes: number) => {
+    if (!queues.add({ day: dayOf(clock()), repo, pulls, pushes })) dropped.add()
   }
-  const timer = setInterval(() => void flush(), flushMs)
-  timer.unref()
 
   return {
-    countPull: (repo) => count(repo, 'pulls'),
-    countPush: (repo) => count(repo, 'pushes'),
+    countPull: (repo) => count(repo, 1, 0),
+    countPush: (repo) => count(repo, 0, 1),
     async stop() {
-      clearInterval(timer)
-      await flush()
+      await queues.stop()
+      dropped.report()
     },
   }
+}
+
+const organizationOf = ({ repo }: Transfers) => rootOf(repo)
+
+type Counts = Pick<Transfers, 'pulls' | 'pushes'>
+
+function addTransfers(sum: Counts, { pulls, pushes }: Counts): void {
+  sum.pulls += pulls
+  sum.pushes += pushes
 }
 
 interface Existing {
@@ -143,10 +133,7 @@ function sumBy<T>(
     const key = `${keyOf(one)} ${one.day}`
     const sum = sums.get(key)
     if (sum === undefined) sums.set(key, rowOf(one))
-    else {
-      sum.pulls += one.pulls
-      sum.pushes += one.pushes
-    }
+    else addTransfers(sum, one)
   }
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }

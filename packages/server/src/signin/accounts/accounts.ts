@@ -4,8 +4,9 @@ import { checkEmail, normalizeEmail } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
 import { OWNER_NAME } from '../../iam/first-organization.ts'
 import { deleteMetadata } from '../../iam/identities/metadata.ts'
-import { deleteIdentityOrganizations } from '../../iam/identities/organizations.ts'
+import { bindingsOf, deleteIdentityOrganizations } from '../../iam/identities/organizations.ts'
 import { deleteSignInData, identityNameOf, registerUser } from '../../iam/identities/users.ts'
+import { nameShare } from '../../pipeline/request/request-context.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
 import { deleteResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import type { AccountRow } from '../../storage/schema/tables.ts'
@@ -41,16 +42,27 @@ export function checkAccountName(name: string, field = 'name'): FieldViolation |
     : undefined
 }
 
-export async function accountByEmail(db: Reader, email: string): Promise<Account | undefined> {
-  return db.selectFrom('accounts').selectAll().where('email', '=', normalizeEmail(email)).executeTakeFirst()
+export function accountByEmail(db: Reader, email: string): Promise<Account | undefined> {
+  return accountBy(db, 'email', normalizeEmail(email))
 }
 
-export async function accountById(db: Reader, id: string): Promise<Account | undefined> {
-  return db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+export function accountById(db: Reader, id: string): Promise<Account | undefined> {
+  return accountBy(db, 'id', id)
 }
 
-export async function accountOfIdentity(db: Reader, identity: string): Promise<Account | undefined> {
-  return db.selectFrom('accounts').selectAll().where('identity_uid', '=', identity).executeTakeFirst()
+export function accountOfIdentity(db: Reader, identity: string): Promise<Account | undefined> {
+  return accountBy(db, 'identity_uid', identity)
+}
+
+async function accountBy(
+  db: Reader,
+  column: 'email' | 'id' | 'identity_uid',
+  value: string,
+): Promise<Account | undefined> {
+  const account = await db.selectFrom('accounts').selectAll().where(column, '=', value).executeTakeFirst()
+  // What follows reads and writes rows of this user, who may still be signing in.
+  nameShare(account?.identity_uid ?? '')
+  return account
 }
 
 export async function hasAccounts(db: Reader): Promise<boolean> {
@@ -150,15 +162,10 @@ export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Acco
     await updateIdentity(store, tx, identity_uid, { name: OWNER_NAME, email: '' })
     return
   }
-  const bindings = await tx
-    .selectFrom('role_bindings')
-    .select('uid')
-    .where('identity_uid', '=', identity_uid)
-    .orderBy('uid')
-    .execute()
+  const query = await bindingsOf(db, tx, identity_uid)
+  const bindings = await query.select('uid').orderBy('uid').execute()
   for (const { uid } of bindings) await deleteResource(db, tx, 'role_bindings', uid)
   await tx.deleteFrom('platform_bindings').where('identity_uid', '=', identity_uid).execute()
-  await tx.deleteFrom('access_requests').where('identity_uid', '=', identity_uid).execute()
   await deleteMetadata(tx, identity_uid)
   await deleteIdentityOrganizations(tx, identity_uid)
   await deleteResource(db, tx, 'identities', identity_uid)

@@ -1,3 +1,4 @@
+import { assignShare } from '../../pipeline/request/request-context.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { verifyRefreshToken } from '../../tokens/sessions/client-session.ts'
@@ -25,6 +26,7 @@ export function revokeRoutes(context: SignInContext): PageRoutes {
         return oauthError(c, 'invalid_client', 'unknown client_id', 401)
       if (token === '') return oauthError(c, 'invalid_request', 'token is required')
       const found = await sessionOfToken(context, token)
+      assignShare(found?.identity ?? '')
       const owner = found === undefined ? undefined : await clientOfSession(context.store, found.session)
       if (found === undefined || owner === undefined) return c.body(null, 200)
       // A session without a client, such as that of a headless flow, can be ended by any holder of its token.

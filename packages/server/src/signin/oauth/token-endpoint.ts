@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Code } from '../../api/errors.ts'
+import { assignShare } from '../../pipeline/request/request-context.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import {
@@ -101,6 +102,7 @@ async function redeemRefreshToken({ c, context, parameters, client }: ClientCall
   const text = parameters.get('refresh_token')
   if (text === '') return oauthError(c, 'invalid_request', 'refresh_token is required')
   const token = verifyRefreshToken(context, text)
+  assignShare(token?.identity ?? '')
   if (token === undefined || (await clientOfSession(context.store, token.session)) !== client)
     return oauthError(
       c,
@@ -139,6 +141,7 @@ async function issueTokens(
   onIssued: (session: string) => Promise<boolean> = async () => true,
 ): Promise<Response> {
   const { c, context, parameters } = call
+  assignShare(grant.who.identity)
   if (!(await isGrantActive(context.store, grant)))
     return oauthError(c, 'invalid_grant', 'the user who granted access is no longer signed in')
   const requested = parameters.all('audience')

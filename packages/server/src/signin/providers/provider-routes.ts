@@ -1,7 +1,9 @@
 import { ApiError, Code, invalidArgument } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 import { lookupUser } from '../../iam/identities/user-lookup.ts'
+import { userUid } from '../../iam/identities/user-uid.ts'
 import { ownCallbackPath, SHARED_CALLBACK_PATH } from '../../iam/identity-providers/callback.ts'
+import { assignShare } from '../../pipeline/request/request-context.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import type { Tx } from '../../storage/db.ts'
 import { generateSecret, pendingStore } from '../../storage/pending-store.ts'
@@ -254,6 +256,8 @@ async function signInWithProvider(
 ): Promise<'signed-in' | 'unknown-user' | 'provider-changed'> {
   const person = { issuer: provider.issuer, subject, email, emailVerified }
   const voucher = voucherOf(provider, person)
+  // Of the first generation: a user who was deleted and returns has another uid.
+  assignShare(userUid(provider.issuer, subject, 0))
   class SignInRejected extends Error {
     readonly outcome: 'unknown-user' | 'provider-changed'
     constructor(outcome: 'unknown-user' | 'provider-changed') {

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Code } from '../../api/errors.ts'
+import { assignShare } from '../../pipeline/request/request-context.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import type { Account } from '../accounts/accounts.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
@@ -19,6 +20,7 @@ export async function signInToAccount(
   { account, method, request }: { account: Account; method: keyof typeof events; request: string },
 ): Promise<Response> {
   const identity = account.identity_uid
+  assignShare(identity)
   await signIn(c, context, browser, async (tx) => {
     await recordEvent(tx, flowEvent(c, context, identity, events[method]))
     return { identity, method, voucher: { kind: 'account' }, groups: [] }

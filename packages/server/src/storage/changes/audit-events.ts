@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { Code } from '../../api/errors.ts'
 import { rootOf } from '../../api/uid.ts'
+import { insertRows } from '../bulk-rows.ts'
 import type { Db, Engine, Tx } from '../db.ts'
 import { prepared, preparedRead } from '../prepared.ts'
 import type { AuditEventRow } from '../schema/tables.ts'
@@ -40,9 +41,9 @@ export function eventRow({ timeMs, actor, method, uid, requestId, address }: Aud
   }
 }
 
-/** Returns the event with another id, for an id that is taken. */
-export function withNewId(row: NewAuditEventRow): NewAuditEventRow {
-  return { ...row, id: eventId(row.created_ms) }
+/** Replaces the id of an event by another one, for an id that is taken. */
+export function assignNewId(row: NewAuditEventRow): void {
+  row.id = eventId(row.created_ms)
 }
 
 const TIME_DIGITS = 11
@@ -78,15 +79,14 @@ const insertUnlessTaken = prepared((db, row: NewAuditEventRow) =>
 )
 
 /** A conflict of ids must not fail: the caller would read it as a conflict of names. */
-async function insertEvent(tx: Tx, event: NewAuditEventRow): Promise<void> {
-  let row = event
-  while ((await insertUnlessTaken(tx, row)).length === 0) row = withNewId(row)
+async function insertEvent(tx: Tx, row: NewAuditEventRow): Promise<void> {
+  while ((await insertUnlessTaken(tx, row)).length === 0) assignNewId(row)
 }
 
 /** Rows in one statement. The text is always the same: preparing another one would cost more than it saves. */
 const ROWS_PER_STATEMENT = 32
 
-/** Inserts any number of events. */
+/** Inserts any number of events. Replaces an id that is taken, or fails with a unique violation. */
 export async function insertEvents(tx: Tx, engine: Engine, rows: readonly NewAuditEventRow[]): Promise<void> {
   let at = 0
   for (; at + ROWS_PER_STATEMENT <= rows.length; at += ROWS_PER_STATEMENT) {
@@ -98,6 +98,11 @@ export async function insertEvents(tx: Tx, engine: Engine, rows: readonly NewAud
     await runInTransaction(tx, `insert into audit_events (${columns}) values ${tuples.join(', ')}`, sql)
   }
   for (const row of rows.slice(at)) await insertEvent(tx, row)
+}
+
+/** Inserts events that may be stored already, since the outcome of an earlier transaction is unknown. Those that are stay as they are. */
+export async function insertUnstoredEvents(db: Db, tx: Tx, rows: readonly NewAuditEventRow[]): Promise<void> {
+  await insertRows(db, tx, 'audit_events', rows as readonly AuditEventRow[], { ifAbsent: true })
 }
 
 const eventByUid = preparedRead((db, { root, id, parent }: Pick<AuditEventRow, 'root' | 'id' | 'parent'>) =>

@@ -1,15 +1,15 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Kysely, sql } from 'kysely'
+import { AsyncResource } from 'node:async_hooks'
+import { CompiledQuery, type Kysely } from 'kysely'
 import { storageFaultOf } from '../../api/storage-faults.ts'
 import { currentContext } from '../../pipeline/request/request-context.ts'
 import type { Tx } from '../db.ts'
 import type { Tables } from '../schema/tables.ts'
-import { runSqliteTransaction } from './transactions.ts'
+import { executeIn, runSqliteTransaction } from './transactions.ts'
 
 /**
  * Group commit. SQLite has one writer at a time, and a durable commit mostly waits for the disk. Changes that are ready at the same moment
  * therefore run in sequence in one transaction, each in its own savepoint: a failure undoes only its change, and none is acknowledged before
- * the commit is on disk. No reads run in between, since the connection is locked until then.
+ * the commit is on disk. Reads of others see none of them until then.
  */
 export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T>
 
@@ -21,8 +21,12 @@ export interface TransactionOptions {
   readonly mayBeLost?: boolean
 }
 
-/** Changes in one commit: bounds how long readers wait. */
+/** Changes in one commit: bounds how long the first one waits for the others. */
 const GROUP_MAX = 32
+
+const SAVEPOINT = CompiledQuery.raw('savepoint change')
+const ROLLBACK = CompiledQuery.raw('rollback to change')
+const RELEASE = CompiledQuery.raw('release change')
 
 interface Change extends TransactionOptions {
   readonly work: (tx: Tx) => Promise<unknown>
@@ -33,19 +37,19 @@ export interface GroupCommitOptions {
   /** Receives whether the next transaction may be lost. */
   readonly allowLoss?: (mayBeLost: boolean) => void
   /** Waits until this process may write; the changes that arrive meanwhile join the commit. */
-  readonly waitForTurn?: (() => Promise<void>) | undefined
+  readonly waitForLock?: (() => Promise<void>) | undefined
 }
 
 export function groupCommit(
   kysely: Kysely<Tables>,
-  { allowLoss = () => undefined, waitForTurn }: GroupCommitOptions = {},
+  { allowLoss = () => undefined, waitForLock }: GroupCommitOptions = {},
 ): RunTransaction {
   const waiting: Change[] = []
   let scheduled = false
 
   const runWaiting = async () => {
     while (waiting.length > 0) {
-      await waitForTurn?.()
+      await waitForLock?.()
       const group = waiting.splice(0, GROUP_MAX)
       const [only] = group
       allowLoss(group.every(({ mayBeLost }) => mayBeLost === true))
@@ -56,10 +60,10 @@ export function groupCommit(
 
   return <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}) => {
     const waiter = Promise.withResolvers<unknown>()
-    // One request starts the commit of others.
-    const runInCallerContext = AsyncLocalStorage.snapshot()
+    // One request starts the commit of others. A snapshot of AsyncLocalStorage costs 4.5 us, a resource 0.1 us.
+    const callerContext = new AsyncResource('Change')
     const workInCallerContext = (tx: Tx) =>
-      runInCallerContext(() => {
+      callerContext.runInAsyncScope(() => {
         currentContext()?.throwIfAborted()
         return work(tx)
       })
@@ -82,16 +86,16 @@ async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promi
   try {
     await runSqliteTransaction(kysely, async (tx) => {
       for (const { work, waiter } of group) {
-        await sql`savepoint change`.execute(tx)
+        await executeIn(tx, SAVEPOINT)
         try {
           const result = await work(tx)
           acknowledgements.push(() => waiter.resolve(result))
         } catch (error) {
           if (storageFaultOf(error) !== undefined) throw error
-          await sql`rollback to change`.execute(tx)
+          await executeIn(tx, ROLLBACK)
           acknowledgements.push(() => waiter.reject(error))
         }
-        await sql`release change`.execute(tx)
+        await executeIn(tx, RELEASE)
       }
     })
   } catch (error) {

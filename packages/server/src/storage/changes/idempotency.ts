@@ -73,7 +73,7 @@ export function idempotentCreateOf(
         .executeTakeFirstOrThrow()
       if (!requestHash.equals(first.request_hash)) throw keyReused(idempotencyKey)
       const answer = unseal(secretsKey, first.answer, context)
-      if (answer === undefined) throw new Error('a kept answer cannot be decrypted')
+      if (answer === undefined) throw new Error('a stored response cannot be decrypted')
       const [message = '', beside = ''] = answer.split('.')
       return withJsonOnly(fromBinary(method.output, Buffer.from(message, 'base64')), beside)
     },

@@ -57,7 +57,7 @@ export interface Mutator extends Pick<Authorization, 'caller' | 'grants'> {
   readonly address: string
 }
 
-/** Like runMutation, for changes that no method of the API makes. */
+/** Runs a change of a request that is not a call of the API, such as the deletion of a tag over OCI. */
 export async function mutateBy<T>(
   store: MutationStore,
   mutator: Mutator,

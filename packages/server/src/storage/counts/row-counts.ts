@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { rootOf, type UidRange } from '../../api/uid.ts'
 import type { Db, Tx } from '../db.ts'
+import { andIn, type NamedRoots } from '../list/named-roots.ts'
 import { prepared } from '../prepared.ts'
 import { type CountRow, type ListedTable, type ResourceTable, resourceTables } from '../schema/tables.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../sql-text.ts'
@@ -147,7 +148,7 @@ async function rowAt(tx: Tx, table: ResourceTable, start: string, offset: number
  * Returns SQL for the number of rows of a table in a range of uids: of one organization, or of the whole platform if the range starts at ''.
  */
 export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: UidRange): string {
-  if (from === '') return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(table)})`
+  if (from === '') return rootsCountSql(sql, table, undefined)
   const root = rootOf(from)
   const floor = (uid: string) =>
     `(select max(start) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start <= ${sql.bind(uid)})`
@@ -158,6 +159,11 @@ export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: 
   const upper = to === `${root}0` ? `(${whole})` : `(${whole} and start < ${floor(to)})`
   const lower = from === root ? '' : ` - ${rest(from)}`
   return upper + lower + (to === `${root}0` ? '' : ` + ${rest(to)}`)
+}
+
+/** Returns SQL for the number of rows of a table in some organizations; undefined: in all. */
+export function rootsCountSql(sql: SqlText, table: ResourceTable, roots: NamedRoots): string {
+  return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(table)}${andIn(sql, 'root', roots)})`
 }
 
 async function countRange(db: Db, table: ResourceTable, range: UidRange): Promise<number> {

@@ -36,7 +36,7 @@ export const expiryJob: JobKind = { name: 'expiry' }
 
 /**
  * Deletes expired rows: audit events past their retention, responses stored for idempotency keys, sessions, pending sign-ins, signing
- * keys, counts of wrong guesses, states of emails, decisions of policies and runs of jobs. Nothing depends on when it runs, since readers ignore expired rows (R16).
+ * keys, counts of wrong guesses, states of emails, requests for access that allow the next one, decisions of policies and runs of jobs. Nothing depends on when it runs, since readers ignore expired rows (R16).
  */
 export function startExpiryJob({
   db,
@@ -56,6 +56,8 @@ export function startExpiryJob({
     await repeatStep(() => deleteSessions(db, now))
     await repeatStep(() => deleteGuesses(db, now - GUESSES_MAX_AGE_MS))
     await repeatStep(() => deleteMails(db, now - limits.mailRecordMs))
+    for await (const root of iterateRoots(db, 'access_requests'))
+      await deleteAccessRequests(db, root, now - limits.accessRequestIntervalMs)
     await deleteStaleLeases(db, now - STALE_LEASE_MS)
     await interruptLostRuns(db, now)
     for await (const root of iterateRoots(db, 'job_runs'))
@@ -223,6 +225,21 @@ async function deleteMails(db: Db, untilMs: number): Promise<number> {
         .execute(),
     )
   return old.length
+}
+
+/** Users request access to an organization once in the interval: there are few, and most organizations have nothing to write. */
+async function deleteAccessRequests(db: Db, root: string, untilMs: number): Promise<void> {
+  const due = await db.kysely
+    .selectFrom('access_requests')
+    .select('identity_uid')
+    .where('root', '=', root)
+    .where('requested_ms', '<=', untilMs)
+    .limit(1)
+    .executeTakeFirst()
+  if (due === undefined) return
+  await inTransaction(db, (tx) =>
+    tx.deleteFrom('access_requests').where('root', '=', root).where('requested_ms', '<=', untilMs).execute(),
+  )
 }
 
 async function deleteGuesses(db: Db, untilMs: number): Promise<number> {

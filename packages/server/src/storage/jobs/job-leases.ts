@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { runInBackground } from '../../pipeline/request/request-context.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../db.ts'
 import { readTableNames } from '../schema/catalog.ts'
@@ -276,6 +277,32 @@ function leaseOf({
       })
       outcome.afterRelease?.()
     },
+  }
+}
+
+/** Does the work of a job and releases it, also when the work fails. */
+export async function workAndRelease<T>(
+  lease: JobLease,
+  work: () => Promise<T>,
+  outcomeOf: (result: T) => JobOutcome,
+): Promise<T> {
+  let outcome: JobOutcome = {}
+  try {
+    const result = await work()
+    outcome = outcomeOf(result)
+    return result
+  } finally {
+    await lease.release(outcome)
+  }
+}
+
+/** Releases a job when work before that of the job fails, also because the request that starts the job was aborted. */
+export async function releaseOnFailure<T>(lease: JobLease | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await runInBackground(async () => lease?.release())
+    throw error
   }
 }
 

@@ -5,6 +5,7 @@ import type { Db } from '../db.ts'
 import type { ListedTable } from '../schema/tables.ts'
 import type { SqlText } from '../sql-text.ts'
 import type { IndexCondition, ListIndex } from './list-index.ts'
+import { andIn, type NamedRoots, namedRootsOf } from './named-roots.ts'
 
 /** Builds the SQL of lists so that indexes serve it. Pure functions. */
 
@@ -24,6 +25,8 @@ export interface ListQuery {
   readonly rarestCondition?: IndexCondition | undefined
   readonly computed?: ComputedColumns | undefined
   readonly columns?: readonly string[] | undefined
+  /** Of the branches, if they share a statement. */
+  readonly roots?: NamedRoots
 }
 
 /**
@@ -156,13 +159,29 @@ export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (read
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
 }
 
+/** Returns the organizations of branches that share a part of a statement, if the database is distributed. */
+export async function readSharedRoots(db: Db, branches: readonly Branch[]): Promise<NamedRoots> {
+  if (branches.length <= db.sizes.branchesMax) return undefined
+  return namedRootsOf(db, rootsOfBranches(branches))
+}
+
+/** '' is the root of the whole platform. */
+export function rootsOfBranches(branches: readonly Branch[]): string[] {
+  return branches.flatMap((branch) => ('range' in branch ? [rootOf(branch.range.from)] : branch.roots))
+}
+
 /** Returns the condition of rows in the subtrees of some uids. */
-export function withinScopesText(sql: SqlText, table: ListedTable, scopes: readonly string[]): string {
+export function withinScopesText(
+  sql: SqlText,
+  table: ListedTable,
+  scopes: readonly string[],
+  named?: NamedRoots,
+): string {
   const branches: readonly Branch[] = scopes.map((scope) => ({ range: subtreeRange(scope) }))
   const [only] = branches
   return branches.length === 1 && only !== undefined
     ? branchText(sql, only)
-    : branchesText(sql, table, branches)
+    : branchesText(sql, table, branches, named)
 }
 
 /** Returns whether an order has a computed key. */
@@ -207,7 +226,7 @@ export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branc
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
-      ? branchesText(sql, table, branches)
+      ? branchesText(sql, table, branches, query.roots)
       : lookupCondition === undefined
         ? branchText(sql, only)
         : `(root, uid) in (${indexOf(query).rowsSql(sql, lookupCondition, only)})`
@@ -254,7 +273,12 @@ function branchText(sql: SqlText, branch: Branch): string {
 /**
  * Binds any number of ranges as JSON: an expression with each of them would exceed the limits of the engines. Each range is an index lookup.
  */
-function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branch[]): string {
+function branchesText(
+  sql: SqlText,
+  table: ListedTable,
+  branches: readonly Branch[],
+  named?: NamedRoots,
+): string {
   const ranges = branches.flatMap((branch) =>
     'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
   )
@@ -262,8 +286,9 @@ function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branc
   const data = sql.bind(JSON.stringify(ranges))
   const { source, element } = sql.rules.jsonArrays(data, 'part')
   const within = `uid in (select t.uid from ${source} cross join ${table} as t
-    where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)})`
-  return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
+    where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)}${andIn(sql, 't.root', named)})`
+  const all = roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
+  return `${all}${andIn(sql, 'root', named)}`
 }
 
 /** Within one organization the order by uid is that by (root, uid), which the indexes have. */

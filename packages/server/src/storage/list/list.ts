@@ -15,7 +15,7 @@ import { HOUR_MS, limits } from '../../config/limits.ts'
 import type { Call } from '../../pipeline/call.ts'
 import { recordedProviderOf } from '../../pipeline/vouching.ts'
 import { createVersionCache } from '../cache/version-cache.ts'
-import { isCounted, rangeCountSql, skipByBuckets } from '../counts/row-counts.ts'
+import { isCounted, rangeCountSql, rootsCountSql, skipByBuckets } from '../counts/row-counts.ts'
 import type { Db } from '../db.ts'
 import { firstRoots } from '../organizations.ts'
 import type { ListedTable, ResourceTable, Tables } from '../schema/tables.ts'
@@ -39,10 +39,13 @@ import {
   type ListQuery,
   orderText,
   otherConditionsText,
+  readSharedRoots,
+  rootsOfBranches,
   siblingKeyOf,
   splitBranches,
   whereOf,
 } from './list-sql.ts'
+import { limitRoots } from './named-roots.ts'
 
 export type { ColumnCondition } from './list-sql.ts'
 
@@ -134,6 +137,7 @@ export async function listPage<
     rarestCondition: rare?.condition,
     computed: spec.computed,
     columns: spec.columns,
+    roots: await readSharedRoots(db, branches),
   }
 
   const binding = pageTokenBinding(call, request, spec)
@@ -377,10 +381,17 @@ async function estimateRows(
   { table, branches, conditions }: ListQuery,
 ): Promise<{ readonly rows: number; readonly exact: number | undefined }> {
   if (!isCounted(table)) return { rows: Number.POSITIVE_INFINITY, exact: undefined }
-  const counted = branches.length > db.sizes.branchesMax ? [{ range: subtreeRange('') }] : branches
-  const rows = await branchCounts(db, JSON.stringify([table, counted]), async () => {
+  // Ranges that share a statement are not counted one by one.
+  const isShared = branches.length > db.sizes.branchesMax
+  const roots = isShared ? limitRoots(rootsOfBranches(branches)) : undefined
+  const key = JSON.stringify([table, isShared ? (roots ?? null) : branches])
+  const rows = await branchCounts(db, key, async () => {
     const sql = sqlText(db.engine)
-    const counts = counted.map((branch) =>
+    if (isShared) {
+      const [row] = await runText<{ n: number }>(db, `select ${rootsCountSql(sql, table, roots)} as n`, sql)
+      return Number(row?.n ?? 0)
+    }
+    const counts = branches.map((branch) =>
       'range' in branch
         ? rangeCountSql(sql, table, branch.range)
         : `(select count(*) from ${table} where root in (${sql.bindAll(branch.roots)}))`,
@@ -388,7 +399,7 @@ async function estimateRows(
     const [row] = await runText<{ n: number }>(db, `select ${counts.join(' + ')} as n`, sql)
     return Number(row?.n ?? 0)
   })
-  return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
+  return { rows, exact: conditions.length === 0 && !isShared ? rows : undefined }
 }
 
 async function countRows(db: Db, query: ListQuery, scanned: number): Promise<number> {

@@ -58,6 +58,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   identity_metadata: none,
   // Names where to look for bindings, which are written with it.
   identity_organizations: none,
+  invited_organizations: none,
   access_requests: none,
   idempotency_keys: none,
   counts: none,

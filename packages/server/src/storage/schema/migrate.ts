@@ -36,6 +36,7 @@ import * as identityOrganizations from '../migrations/0037-identity-organization
 import * as supportEnd from '../migrations/0038-support-end.ts'
 import * as recordIndex from '../migrations/0039-record-index.ts'
 import * as exploited from '../migrations/0040-exploited.ts'
+import * as invitedOrganizations from '../migrations/0041-invited-organizations.ts'
 import { createSchema } from './create-schema.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
@@ -74,6 +75,7 @@ export const migrations = {
   '0038-support-end': supportEnd,
   '0039-record-index': recordIndex,
   '0040-exploited': exploited,
+  '0041-invited-organizations': invitedOrganizations,
 }
 
 /**

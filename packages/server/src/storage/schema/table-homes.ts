@@ -64,6 +64,7 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   advisory_packages: byRoot,
   identity_metadata: byRoot,
   identity_organizations: byRoot,
+  invited_organizations: byRoot,
   access_requests: byRoot,
   counts: byRoot,
   tombstones: byRoot,

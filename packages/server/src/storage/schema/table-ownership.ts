@@ -25,6 +25,8 @@ type TableOwnership =
   | 'installation'
   /** Records that stay after their subject is deleted. */
   | 'record'
+  /** Rows for which garbage collection has a step of its own. */
+  | 'collected'
 
 const ownedByRepo = (by: 'uid' | 'repo'): Ownership => ({ ownerTable: 'repos', column: by })
 const ownedByGroup = (by: 'uid' | 'parent'): Ownership => ({ ownerTable: 'groups', column: by })
@@ -81,6 +83,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   policy_revisions: ownedByOrganization,
   identity_metadata: { ownerTable: 'identities', column: 'uid' },
   identity_organizations: { ownerTable: 'identities', column: 'identity_uid' },
+  invited_organizations: 'collected',
   registry_settings: ownedByOrganization,
   registry_usage: ownedByOrganization,
   usage_days: ownedByOrganization,

@@ -194,6 +194,19 @@ export interface IdentityOrganizationRow {
   organization: string
 }
 
+/**
+ * An organization that has, or had, an invite for an email address: garbage collection deletes the row later. A distributed database finds the
+ * invites for the address in these organizations alone (ADR 112).
+ */
+export interface InvitedOrganizationRow {
+  /** A hash of the email address. */
+  root: string
+  /** uid. */
+  organization: string
+  /** When an invite got the address last. */
+  invited_ms: number
+}
+
 /** Limit of the number of resources of a kind in an organization. */
 export interface ResourceLimitRow {
   root: string
@@ -1283,6 +1296,7 @@ export interface Tables {
   advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
   identity_organizations: IdentityOrganizationRow
+  invited_organizations: InvitedOrganizationRow
   resource_limits: ResourceLimitRow
   access_requests: AccessRequestRow
   idempotency_keys: IdempotencyKeyRow

@@ -1,6 +1,7 @@
 import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { nameShare } from '../../pipeline/request/request-context.ts'
 import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { IdentityRow } from '../../storage/schema/tables.ts'
@@ -158,6 +159,7 @@ async function assumeByToken(
 ): Promise<Assumed | undefined> {
   const { claims } = subject
   const { identityProvider } = attempt
+  nameShare(attempt.identity ?? identityProvider ?? '')
   const provider =
     identityProvider === undefined ? undefined : await options.people.organizationProvider(identityProvider)
   const identity = attempt.identity ?? (await identityOfPerson(claims, attempt, provider, options))
@@ -219,6 +221,7 @@ async function requireIdentity(
   check: CheckCondition,
   observer: AssumeObserver,
 ): Promise<IdentityRow | undefined> {
+  nameShare(identity ?? '')
   const row = identity === undefined ? undefined : await readResource(db, 'identities', identity)
   check({
     name: 'exists',

@@ -39,6 +39,21 @@ for (const alg of subjectTokenAlgs) {
   })
 }
 
+for (const alg of ['RS256', 'PS256'] as const)
+  test(`${alg}: a signature without the zero at its start is rejected`, async () => {
+    const { privateKey, publicKey } = await generateKeyPair(alg)
+    for (let n = 0; ; n++) {
+      const token = await new SignJWT({ n }).setProtectedHeader({ alg }).sign(privateKey)
+      const [head, body, signature = ''] = token.split('.')
+      const bytes = Buffer.from(signature, 'base64url')
+      if (bytes[0] !== 0) continue
+      assert.ok(await isSignedBy(token, alg, KeyObject.from(publicKey)))
+      const shorter = `${head}.${body}.${bytes.subarray(1).toString('base64url')}`
+      assert.equal(await isSignedBy(shorter, alg, KeyObject.from(publicKey)), false)
+      return
+    }
+  })
+
 test('an ECDSA signature in ASN.1 encoding is rejected', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const text = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.e30`

@@ -16,6 +16,7 @@ export async function isSignedBy(token: string, alg: SubjectTokenAlg, key: KeyOb
   const { type, hash, options, numberBytes } = parameters[alg]
   if (key.asymmetricKeyType !== type) return false
   const bytes = Buffer.from(signature, 'base64url')
+  if (type === 'rsa' && bytes.length !== rsaSignatureBytes(key)) return false
   const encoded = numberBytes === undefined ? bytes : ecdsaToDer(bytes, numberBytes)
   if (encoded === undefined) return false
   try {
@@ -28,6 +29,11 @@ export async function isSignedBy(token: string, alg: SubjectTokenAlg, key: KeyOb
   } catch {
     return false
   }
+}
+
+/** RFC 8017 sections 8.1.2 and 8.2.2, step 1. OpenSSL also accepts RSASSA-PSS signatures without zeros at their start. */
+function rsaSignatureBytes({ asymmetricKeyDetails }: KeyObject): number {
+  return Math.ceil((asymmetricKeyDetails?.modulusLength ?? 0) / 8)
 }
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/

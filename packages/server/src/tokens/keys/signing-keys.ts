@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
-import { runShared } from '../../pipeline/request/request-context.ts'
+import { nodeShares, runShared } from '../../pipeline/request/request-context.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import type { SigningKeyRow } from '../../storage/schema/tables.ts'
@@ -130,7 +130,7 @@ export function signingKeys(
     loadedAtMs = clock()
   }
   const reload = () => {
-    loading ??= runShared(load).finally(() => {
+    loading ??= runShared(load, nodeShares.reads).finally(() => {
       loading = undefined
     })
     return loading

@@ -84,6 +84,7 @@ export const roleBindings = translateService(RoleBindings, toV1Path, {
             claimMatchIssuer: identity.issuer,
             claimMatchSubject: identity.subject,
             emailUnverified: unverified.get(identity.uid) ?? '',
+            ...(identity.detailsUnavailable && { detailsUnavailable: true }),
           }),
           ...(createTime && { createdAt: createTime }),
         })

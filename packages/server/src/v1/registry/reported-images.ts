@@ -2,6 +2,7 @@ import { failedPrecondition } from '../../api/errors.ts'
 import { rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import { withinScopesText } from '../../storage/list/list-sql.ts'
+import { andIn, namedRootsOf } from '../../storage/list/named-roots.ts'
 import type { ManifestContentsRow, RepoRow } from '../../storage/schema/tables.ts'
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
 
@@ -30,24 +31,27 @@ export async function findImages(
   { repo, digest, tag }: ImageFilter,
   size: number,
 ): Promise<readonly ManifestContentsRow[]> {
+  const roots = await namedRootsOf(db, repo === '' ? scopes : [repo])
   const sql = sqlText(db.engine)
-  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', scopes)}`
-  const conditions = [`c.source <> ''`, `(c.root, c.repo) in (${visible})`]
+  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', scopes, roots)}`
+  const conditions = [`c.source <> ''${andIn(sql, 'c.root', roots)}`, `(c.root, c.repo) in (${visible})`]
   if (repo !== '') conditions.push(`c.root = ${sql.bind(rootOf(repo))} and c.repo = ${sql.bind(repo)}`)
   const isNamed = (name: (column: string) => string) =>
     `(${name('c.digest')} or exists (select 1 from manifest_references as r where r.root = c.root and r.repo = c.repo
-      and r.digest = c.digest and r.kind = 'manifest' and ${name('r.manifest')}))`
+      and r.digest = c.digest and r.kind = 'manifest'${andIn(sql, 'r.root', roots)} and ${name('r.manifest')}))`
   if (digest !== '') conditions.push(isNamed((column) => `${column} = ${sql.bind(digest)}`))
   if (tag !== '')
     conditions.push(
       isNamed(
-        (column) => `exists (select 1 from tags as t where t.root = c.root and t.parent = c.repo
+        (
+          column,
+        ) => `exists (select 1 from tags as t where t.root = c.root${andIn(sql, 't.root', roots)} and t.parent = c.repo
           and t.name = ${sql.bind(tag)} and t.digest = ${column})`,
       ),
     )
   const text = `select c.* from manifest_contents as c
     join manifests as m on m.root = c.root and m.repo = c.repo and m.digest = c.digest
-    where ${conditions.join(' and ')} order by m.created_ms desc, c.id limit ${sql.bind(size)}`
+    where ${conditions.join(' and ')}${andIn(sql, 'm.root', roots)} order by m.created_ms desc, c.id limit ${sql.bind(size)}`
   return runLongText<ManifestContentsRow>(db, text, sql)
 }
 
@@ -58,11 +62,12 @@ export async function findRepos(
   repo: string,
   size: number,
 ): Promise<readonly Pick<RepoRow, 'uid'>[]> {
+  const roots = await namedRootsOf(db, repo.includes('/') ? [repo] : scopes)
   const sql = sqlText(db.engine)
   const isNamed = repo.includes('/')
     ? `root = ${sql.bind(rootOf(repo))} and uid = ${sql.bind(repo)}`
     : `name = ${sql.bind(repo)}`
-  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', scopes)}
+  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', scopes, roots)}
     order by uid limit ${sql.bind(size)}`
   return runLongText(db, text, sql)
 }

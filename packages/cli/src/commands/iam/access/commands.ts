@@ -55,7 +55,7 @@ const formatSources = (sources: readonly AccessSource[]) => sources.map(formatSo
 
 const memberView: View<Member> = {
   columns: [
-    { title: 'NAME', kind: 'name', value: formatPerson },
+    { title: 'NAME', kind: 'name', value: (member) => formatPerson(member) || member.uid },
     { title: 'KIND', value: ({ kind }) => formatKind(kind) },
     { title: 'ROLE', kind: 'name', value: ({ role }) => role?.name ?? '' },
     { title: 'FROM', kind: 'name', value: ({ sources }) => formatSources(sources) },

@@ -26,7 +26,8 @@ export declare type FindMembersRequest = Message<"berth.iam.v1.FindMembersReques
   uid: string;
 
   /**
-   * Part of the name or of the email address, independent of case. Empty returns all.
+   * Part of the name or of the email address, independent of case. Empty returns all. Fails with UNAVAILABLE if
+   * the database server of a user does not respond.
    *
    * @generated from field: string query = 2;
    */
@@ -95,7 +96,8 @@ export declare type FindMembersResponse = Message<"berth.iam.v1.FindMembersRespo
   members: Member[];
 
   /**
-   * Token for the next page. Empty on the last page.
+   * Token for the next page. Empty on the last page. If a database server is lost or comes back between two
+   * pages, the list starts again: members may be repeated, but none is left out.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -184,6 +186,14 @@ export declare type Member = Message<"berth.iam.v1.Member"> & {
    * @generated from field: repeated berth.iam.v1.AccessSource sources = 7;
    */
   sources: AccessSource[];
+
+  /**
+   * Whether the name, the email address and the last use could not be read: the database server of the user
+   * does not respond. They are empty then. Unset otherwise.
+   *
+   * @generated from field: optional bool details_unavailable = 8;
+   */
+  detailsUnavailable?: boolean | undefined;
 };
 
 /**
@@ -397,7 +407,8 @@ export declare type WhoCanResponse = Message<"berth.iam.v1.WhoCanResponse"> & {
   members: Member[];
 
   /**
-   * Token for the next page. Empty on the last page.
+   * Token for the next page. Empty on the last page. If a database server is lost or comes back between two
+   * pages, the list starts again: members may be repeated, but none is left out.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -760,7 +771,7 @@ export declare type FindCandidatesResponse = Message<"berth.iam.v1.FindCandidate
   identities: Member[];
 
   /**
-   * Whether more identities match.
+   * Whether more identities match, or may match: the database server of a user does not respond.
    *
    * @generated from field: bool more = 2;
    */

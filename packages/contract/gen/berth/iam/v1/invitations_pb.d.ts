@@ -73,11 +73,19 @@ export declare const FindReceivedInvitesRequestSchema: GenMessage<FindReceivedIn
  */
 export declare type FindReceivedInvitesResponse = Message<"berth.iam.v1.FindReceivedInvitesResponse"> & {
   /**
-   * Invites, the first to expire first. At most 100.
+   * Invites, the first to expire first. At most 100: if there are more, some of each organization.
    *
    * @generated from field: repeated berth.iam.v1.ReceivedInvite invites = 1;
    */
   invites: ReceivedInvite[];
+
+  /**
+   * Whether there are more invites, or may be: a database server does not respond, or more than 100 organizations
+   * have invited the address. Their links work as well.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
 };
 
 /**
@@ -115,7 +123,7 @@ export declare type ReceivedInvite = Message<"berth.iam.v1.ReceivedInvite"> & {
 
   /**
    * Name of the user who created the invite, with the verified email address if there is one. Empty if it is
-   * not recorded.
+   * not recorded, or if the database server of the user does not respond.
    *
    * @generated from field: string inviter = 4;
    */

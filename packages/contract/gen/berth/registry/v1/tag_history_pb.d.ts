@@ -109,7 +109,7 @@ export declare type TagHistoryEntry = Message<"berth.registry.v1.TagHistoryEntry
   actor: string;
 
   /**
-   * Name of that identity. Empty if it was deleted.
+   * Name of that identity. Empty if it was deleted, or if the database server of the user does not respond.
    *
    * @generated from field: string actor_name = 5;
    */

@@ -32,8 +32,8 @@ export declare type Resource = Message<"berth.search.v1.Resource"> & {
   uid: string;
 
   /**
-   * Name: the email address of a user, the CVE ID of an advisory, the digest of a manifest, the role of a role
-   * binding or invite, the URL of an advisory feed.
+   * Name: the email address of a user, or the UID if the database server of the user does not respond; the CVE
+   * ID of an advisory, the digest of a manifest, the role of a role binding or invite, the URL of an advisory feed.
    *
    * @generated from field: string name = 3;
    */

@@ -144,6 +144,14 @@ export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.R
    * @generated from field: string email_unverified = 9;
    */
   emailUnverified: string;
+
+  /**
+   * Whether the email addresses, issuer and subject could not be read: the database server of the user does
+   * not respond. They are empty then. Unset otherwise.
+   *
+   * @generated from field: optional bool details_unavailable = 1000;
+   */
+  detailsUnavailable?: boolean | undefined;
 };
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import {
+import fs, {
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -8,14 +8,17 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
+import { fileHandlePrototype } from '../../../../../../test/support/registry/file-handle.ts'
 import { limits } from '../../../config/limits.ts'
 import { MissingBytes, type Upload } from '../blob-store.ts'
 import { fileBlobs } from './file-system.ts'
@@ -108,6 +111,109 @@ test('bytes that are stored again have another location, and survive the removal
   await blobs.remove('sha256/00/same.1')
   assert.equal((await read(blobs.read('sha256/00/same.2', { start: 0, end: 4 }))).toString(), 'same')
   await assert.rejects(read(blobs.read('sha256/00/same.1', { start: 0, end: 4 })), /is missing/)
+})
+
+/** Runs work as on a file system that does not support hard links. */
+async function withoutHardLinks<T>(work: () => Promise<T>): Promise<T> {
+  const rejecting = mock.method(fs.promises, 'link', () =>
+    Promise.reject(Object.assign(new Error('not supported'), { code: 'EPERM' })),
+  )
+  syncBuiltinESMExports()
+  try {
+    return await work()
+  } finally {
+    rejecting.mock.restore()
+    syncBuiltinESMExports()
+  }
+}
+
+for (const hasLinks of [true, false])
+  test(`an upload whose blob is kept is written without changing the blob, and is not replaced later (hard links: ${hasLinks})`, async () => {
+    const { blobs, directory } = store()
+    const [bytes, location] = [randomBytes(1000), 'sha256/ab/abcd.1']
+    const upload = await blobs.append(begun(), pieces(bytes))
+    const commit = () => blobs.commit(upload, location, { keepsUpload: true })
+    await (hasLinks ? commit() : withoutHardLinks(commit))
+    assert.equal(existsSync(join(directory, 'uploads', upload.id)), hasLinks)
+    await blobs.revertCommit(upload, location, { keepsBlob: true })
+    // Not taken over: the request that committed it has released its claim.
+    const end = await blobs.append({ ...upload, size: 10 }, pieces(Buffer.from('other')))
+    assert.ok(readFileSync(join(directory, location)).equals(bytes))
+    await blobs.revertCommit(upload, location, { keepsBlob: true })
+    const expected = Buffer.concat([bytes.subarray(0, 10), Buffer.from('other')])
+    assert.ok((await read(blobs.readUpload(end))).equals(expected))
+    assert.deepEqual(readdirSync(join(directory, 'uploads')), [upload.id])
+  })
+
+test('a commit is reverted on a file system without hard links', async () => {
+  const { blobs, directory } = store()
+  const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
+  await withoutHardLinks(() => blobs.commit(upload, 'sha256/ab/abcd.1', { keepsUpload: true }))
+  await blobs.revertCommit(upload, 'sha256/ab/abcd.1')
+  assert.equal((await read(blobs.readUpload(upload))).toString(), 'abc')
+  assert.deepEqual(readdirSync(join(directory, 'sha256', 'ab')), [])
+})
+
+test('a writer that lost an upload does not replace its file', async () => {
+  const { blobs, directory } = store()
+  const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
+  await blobs.commit(upload, 'sha256/ab/abcd.1', { keepsUpload: true })
+  const isLost = new Error('another writer has the upload')
+  const requireHeld = () => Promise.reject(isLost)
+  const inodeOf = (path: string) => statSync(join(directory, path)).ino
+  await assert.rejects(blobs.append(upload, pieces(Buffer.from('d')), { requireHeld }), isLost)
+  assert.equal(inodeOf(`uploads/${upload.id}`), inodeOf('sha256/ab/abcd.1'))
+})
+
+for (const method of ['datasync', 'sync'])
+  for (const code of ['EIO', 'ENOSPC'])
+    for (const keepsUpload of [true, false])
+      test(`an upload whose bytes the disk may have lost takes no space (${method}: ${code}, keepsUpload: ${keepsUpload})`, async (t) => {
+        const { blobs, directory } = store()
+        await blobs.commit(begun(), 'sha256/ab/empty.1')
+        const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
+        const handles = await fileHandlePrototype(join(directory, 'uploads', upload.id))
+        t.mock.method(handles, method, () => Promise.reject(Object.assign(new Error('failed'), { code })))
+        await assert.rejects(blobs.commit(upload, 'sha256/ab/abcd.1', { keepsUpload }), { code })
+        assert.deepEqual(readdirSync(join(directory, 'sha256', 'ab')), ['empty.1'])
+        assert.deepEqual(readdirSync(join(directory, 'uploads')), [])
+        await assert.rejects(blobs.append(upload, pieces()), MissingBytes)
+      })
+
+test('an upload is kept if the server has too many open files to commit it', async () => {
+  const { blobs, directory } = store()
+  const folder = join(directory, 'sha256', 'ab')
+  await blobs.commit(begun(), 'sha256/ab/empty.1')
+  const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
+  const { open: openFile } = fs.promises
+  const opening = mock.method(fs.promises, 'open', (path: string, flags: string, mode: number) =>
+    path === folder
+      ? Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' }))
+      : openFile(path, flags, mode),
+  )
+  syncBuiltinESMExports()
+  try {
+    await assert.rejects(blobs.commit(upload, 'sha256/ab/abcd.1', { keepsUpload: true }), { code: 'EMFILE' })
+  } finally {
+    opening.mock.restore()
+    syncBuiltinESMExports()
+  }
+  assert.deepEqual(readdirSync(folder), ['empty.1'])
+  await blobs.commit(upload, 'sha256/ab/abcd.2', { keepsUpload: true })
+  assert.equal(readFileSync(join(folder, 'abcd.2'), 'utf8'), 'abc')
+})
+
+test('taking over an upload ends, although its former writer makes the file shorter meanwhile', async () => {
+  const { blobs, directory } = store()
+  const upload = { ...(await blobs.append(begun(), pieces(Buffer.from('abc')))), size: 64 * 1024 ** 2 }
+  const uploads = join(directory, 'uploads')
+  truncateSync(join(uploads, upload.id), upload.size)
+  const taking = blobs.append(upload, pieces(), { isTakenOver: true })
+  const isMissing = assert.rejects(taking, MissingBytes)
+  while (readdirSync(uploads).length === 1) await setImmediate()
+  truncateSync(join(uploads, upload.id))
+  await isMissing
+  assert.equal(readdirSync(uploads).length, 1)
 })
 
 test('a discarded upload leaves nothing, and an empty one can be a blob', async () => {

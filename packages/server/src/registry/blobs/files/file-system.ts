@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Stats } from 'node:fs'
+import { constants, createReadStream, createWriteStream, type Stats } from 'node:fs'
 import {
   copyFile,
   type FileHandle,
+  link,
   open,
   opendir,
   readFile as readText,
@@ -12,14 +13,22 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { isStorageFull } from '../../../api/storage-faults.ts'
 import { makePrivateDirectory } from '../../../storage/db.ts'
-import { type BlobRange, type BlobStore, IDENTITY_FILE, MissingBytes, type Upload } from '../blob-store.ts'
+import {
+  type BlobRange,
+  type BlobStore,
+  IDENTITY_FILE,
+  isHeld,
+  MissingBytes,
+  type Upload,
+} from '../blob-store.ts'
 import { createReadBuffers, type Piece, type ReadBuffers, SMALL_BYTES } from './read-buffers.ts'
 
 /**
- * Blobs as files. An upload is a separate file until it is complete; then it is renamed atomically. Several nodes may share the
- * directory.
+ * Blobs as files. An upload is a separate file until it is complete; then the file gets the name of the blob atomically. It keeps the name of
+ * the upload until the blob is in the database, and is not written while it has both. Several nodes may share the directory.
  */
 
 /** Bytes per write. */
@@ -42,17 +51,16 @@ export function fileBlobs(directory: string): BlobStore {
   }
 
   return {
-    async append(upload, bytes, { isTakenOver = false, release = () => {} } = {}) {
+    async append(upload, bytes, { isTakenOver = false, requireHeld, release = () => {} } = {}) {
       await createDirectory(uploads)
-      if (isTakenOver) await replaceUploadFile(fileOf(upload), upload)
-      const file = await openUpload(fileOf(upload), upload)
+      if (isTakenOver) await replaceUploadFile(fileOf(upload), upload, requireHeld)
+      const { file, size } = await openUpload(fileOf(upload), upload, requireHeld)
       try {
-        // The size of the file is the progress of the upload.
-        if (upload.size > 0) await file.truncate(upload.size)
-        return { ...upload, size: await writeChunks(file, upload.size, bytes, release) }
+        await truncate(file, { from: size, to: upload.size, requireHeld })
+        return { ...upload, size: await writeChunks(file, upload.size, bytes, { release, requireHeld }) }
       } catch (error) {
         // On a full disk, release the space of the failed append.
-        if (isStorageFull(error)) await file.truncate(upload.size)
+        if (isStorageFull(error) && (await isHeld(requireHeld))) await file.truncate(upload.size)
         throw error
       } finally {
         await file.close()
@@ -66,23 +74,40 @@ export function fileBlobs(directory: string): BlobStore {
 
     readUpload: (upload) => readFile(buffers, fileOf(upload), { start: 0, end: upload.size }),
 
-    async commit(upload, location) {
-      const target = blobAt(location)
+    async commit(upload, location, { requireHeld, keepsUpload = false } = {}) {
+      const [source, target] = [fileOf(upload), blobAt(location)]
       // Nothing may have been written, for example by an empty upload.
       await createDirectory(uploads)
       await createDirectory(dirname(target))
-      const file = await openUpload(fileOf(upload), upload)
+      // Before the upload changes: a process with too many open files fails here.
+      const folder = await open(dirname(target), 'r')
       try {
-        await file.truncate(upload.size)
-        // The target is not yet visible. With the rename first, a journaling file system waits for the disk once only.
-        await rename(fileOf(upload), target)
-        await Promise.all([file.datasync(), syncDirectory(dirname(target))])
+        const { file, size } = await openUpload(source, upload, requireHeld)
+        try {
+          await truncate(file, { from: size, to: upload.size, requireHeld })
+          // The target is not yet visible. With its name first, a journaling file system waits for the disk once only.
+          await (keepsUpload ? linkOrRename(source, target) : rename(source, target))
+          try {
+            await Promise.all([file.datasync(), folder.sync()])
+          } catch (error) {
+            await discardUnsynced(file, { source, target, requireHeld })
+            throw error
+          }
+        } finally {
+          await file.close()
+        }
       } finally {
-        await file.close()
+        await folder.close()
       }
     },
 
-    revertCommit: (upload, location) => rename(blobAt(location), fileOf(upload)),
+    async revertCommit(upload, location, { keepsBlob = false } = {}) {
+      const [source, target] = [fileOf(upload), blobAt(location)]
+      const isKept = (await statIfExists(source)) !== undefined
+      if (!keepsBlob) return isKept ? rm(target, { force: true }) : rename(target, source)
+      // Fails if another request has started the upload again.
+      if (!isKept) await copyFile(target, source, constants.COPYFILE_EXCL)
+    },
 
     discard: (upload) => rm(fileOf(upload), { force: true }),
 
@@ -135,31 +160,120 @@ export function fileBlobs(directory: string): BlobStore {
   }
 }
 
-async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise<FileHandle> {
-  // Truncates what a writer that lost an empty upload has written.
-  if (size === 0) return open(path, 'w', 0o600).catch(throwMissing)
+interface OpenedUpload {
+  readonly file: FileHandle
+  /** Bytes in the file: at least those of the upload. */
+  readonly size: number
+}
+
+/** Opens the file of an upload for writing, and creates that of an empty one. Replaces a file that is also a blob by a copy. */
+async function openUpload(
+  path: string,
+  upload: Pick<Upload, 'size'>,
+  requireHeld: (() => Promise<void>) | undefined,
+): Promise<OpenedUpload> {
+  const { isBlob, ...opened } = await openUploadFile(path, upload)
+  if (!isBlob) return opened
+  await opened.file.close()
+  await replaceUploadFile(path, upload, requireHeld)
+  return openUploadFile(path, upload)
+}
+
+async function openUploadFile(
+  path: string,
+  { size }: Pick<Upload, 'size'>,
+): Promise<OpenedUpload & { readonly isBlob: boolean }> {
+  if (size === 0)
+    try {
+      return { file: await open(path, 'wx', 0o600), size: 0, isBlob: false }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throwMissing(error)
+    }
   const file = await open(path, 'r+').catch(throwMissing)
   try {
-    const { size: found } = await file.stat()
+    const { size: found, nlink: names } = await file.stat()
     if (found < size) throw new MissingBytes(`${path} has ${found} of ${size} bytes`, found)
-    return file
+    return { file, size: found, isBlob: names > 1 }
   } catch (error) {
     await file.close()
     throw error
   }
 }
 
-/** Replaces the file by a copy: a writer that has the old file open no longer affects the upload. */
-async function replaceUploadFile(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
-  if (size === 0) return rm(path, { force: true })
+/**
+ * Cuts off what a failed writer has stored: the size of the file is the progress of the upload. A writer that is suspended here for long loses
+ * the upload. It changes nothing then: it has either opened the file that the next writer has replaced, or sees that it has lost the upload.
+ */
+async function truncate(
+  file: FileHandle,
+  {
+    from,
+    to,
+    requireHeld,
+  }: {
+    readonly from: number
+    readonly to: number
+    readonly requireHeld: (() => Promise<void>) | undefined
+  },
+): Promise<void> {
+  await requireHeld?.()
+  if (from > to) await file.truncate(to)
+}
+
+/** Replaces the file by a copy: a writer that has the old file open no longer affects the upload, and the upload no longer affects a blob. */
+async function replaceUploadFile(
+  path: string,
+  { size }: Pick<Upload, 'size'>,
+  requireHeld: (() => Promise<void>) | undefined,
+): Promise<void> {
+  if (size === 0) {
+    await requireHeld?.()
+    return rm(path, { force: true })
+  }
   // Named like an upload: after a crash it is deleted as untracked.
   const copy = join(dirname(path), randomBytes(16).toString('hex'))
   try {
-    await copyFile(path, copy)
+    await copyStart(path, copy, size)
+    // The copy may take longer than the lease.
+    await requireHeld?.()
     await rename(copy, path)
-  } catch (error) {
+  } finally {
     await rm(copy, { force: true })
-    throwMissing(error)
+  }
+}
+
+/** Copies the first `size` bytes, or as many as there are. `copyFile` does not end if another writer makes the file shorter meanwhile. */
+async function copyStart(path: string, copy: string, size: number): Promise<void> {
+  const reading = createReadStream(path, { end: size - 1, highWaterMark: PIECE_BYTES })
+  await pipeline(reading, createWriteStream(copy, { flags: 'wx', mode: 0o600 })).catch(throwMissing)
+}
+
+/**
+ * Discards an upload after a failed sync, and its blob: the disk may have lost bytes, and a second attempt would report success. Tries
+ * each step, since the disk may reject some. If another writer has the upload, `source` names its file, and `file` is another one.
+ */
+async function discardUnsynced(
+  file: FileHandle,
+  {
+    source,
+    target,
+    requireHeld,
+  }: {
+    readonly source: string
+    readonly target: string
+    readonly requireHeld: (() => Promise<void>) | undefined
+  },
+): Promise<void> {
+  await Promise.allSettled([file.truncate(0), rm(target, { force: true })])
+  if (await isHeld(requireHeld)) await rm(source, { force: true }).catch(() => undefined)
+}
+
+/** Gives a file a second name; renames it if the file system does not support that. */
+async function linkOrRename(path: string, target: string): Promise<void> {
+  try {
+    await link(path, target)
+  } catch {
+    await rename(path, target)
   }
 }
 
@@ -172,7 +286,13 @@ async function writeChunks(
   file: FileHandle,
   from: number,
   bytes: AsyncIterable<Uint8Array>,
-  release: (chunk: Uint8Array) => void,
+  {
+    release,
+    requireHeld,
+  }: {
+    readonly release: (chunk: Uint8Array) => void
+    readonly requireHeld: (() => Promise<void>) | undefined
+  },
 ): Promise<number> {
   let position = from
   let pending: Uint8Array[] = []
@@ -181,7 +301,10 @@ async function writeChunks(
     const pieces = pending
     pending = []
     pendingBytes = 0
-    if (pieces.length > 0) position += await writeAll(file, pieces, position)
+    if (pieces.length === 0) return
+    // The client may have stalled since the last chunk.
+    await requireHeld?.()
+    position += await writeAll(file, pieces, position)
     pieces.forEach(release)
   }
   for await (const chunk of bytes) {

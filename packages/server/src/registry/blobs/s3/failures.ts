@@ -1,4 +1,4 @@
-import { unavailable } from '../../../api/errors.ts'
+import { ApiError, unavailable } from '../../../api/errors.ts'
 import { storageFull } from '../../../api/storage-faults.ts'
 import { MissingBytes } from '../blob-store.ts'
 
@@ -9,7 +9,19 @@ import { MissingBytes } from '../blob-store.ts'
 
 /** S3 rejects the request; retrying does not help until the configuration is changed. */
 export class UnusableStore extends Error {
-  override readonly name = 'UnusableStore'
+  override readonly name: string = 'UnusableStore'
+}
+
+/** S3 does not respond, or has a temporary failure; retrying may help. */
+export class UnreachableStore extends UnusableStore {
+  override readonly name = 'UnreachableStore'
+}
+
+const temporaryFailures = new WeakSet<ApiError>()
+
+/** Returns whether a bucket that does not respond caused an error. */
+export function isTemporaryStoreFailure(error: unknown): error is ApiError {
+  return error instanceof ApiError && temporaryFailures.has(error)
 }
 
 /** Errors of S3 that the store expects in normal operation. */
@@ -106,7 +118,11 @@ export function toStoreError({ code, message, status, temporary }: S3Failure, wh
   const cause = new Error(`${code}: ${message}`)
   if (storageFullCodes.test(code) || status === INSUFFICIENT_STORAGE)
     return storageFull('the blob store', cause)
-  if (temporary) return unavailable('the blob store is not responding correctly', RETRY_MS, cause)
+  if (temporary) {
+    const error = unavailable('the blob store is not responding correctly', RETRY_MS, cause)
+    temporaryFailures.add(error)
+    return error
+  }
   if (missing.includes(code)) return new MissingBytes(`S3 does not have ${what}: ${code}`, 0)
   const hint = advice[code]
   return new UnusableStore(`S3 rejected ${what}: ${code}: ${message}${hint === undefined ? '' : `; ${hint}`}`)

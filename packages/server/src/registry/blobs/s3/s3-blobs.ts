@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApiError } from '../../../api/errors.ts'
+import { ApiError, Code } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
 import { TaskGroup } from '../../../runtime/task-group.ts'
 import type { Tracer } from '../../../runtime/tracer.ts'
@@ -8,19 +8,20 @@ import {
   type BlobStore,
   type ByteRange,
   IDENTITY_FILE,
+  isHeld,
   MissingBytes,
   type StoredUpload,
   type Upload,
 } from '../blob-store.ts'
 import type { BlobLog, BlobSettings } from '../open.ts'
 import { type Bucket, type MultipartUpload, openBucket } from './bucket.ts'
-import { toFailure, toStoreError, UnusableStore } from './failures.ts'
+import { toFailure, toStoreError, UnreachableStore, UnusableStore } from './failures.ts'
 import { type FilledPart, PartBuffers } from './part-buffers.ts'
 
 /**
  * Blobs as objects of a bucket, with the same keys as the files of the other implementation. An upload is a multipart upload of key
  * `uploads/<id>/whole`, with a separate object for bytes that do not fill a part. It is completed there and copied to its location
- * within S3. A blob of one part is a single object from the start.
+ * within S3. A blob of one part is a single object from the start. These objects are deleted when the blob is in the database.
  * Rejects with UnusableStore, whose message says what to do.
  */
 export async function openS3Blobs(settings: BlobSettings, log: BlobLog, tracer?: Tracer): Promise<BlobStore> {
@@ -32,9 +33,8 @@ export async function openS3Blobs(settings: BlobSettings, log: BlobLog, tracer?:
     if (!(error instanceof ApiError)) throw error
     const { cause } = error
     const why = cause instanceof Error ? cause.message : error.message
-    throw new UnusableStore(
-      `cannot connect to bucket ${settings.bucket}: ${why}; check BERTH_BLOBS_S3_ENDPOINT`,
-    )
+    const message = `cannot connect to bucket ${settings.bucket}: ${why}; check BERTH_BLOBS_S3_ENDPOINT`
+    throw error.code === Code.UNAVAILABLE ? new UnreachableStore(message) : new UnusableStore(message)
   }
   return s3Blobs(bucket, { redirects: settings.redirect !== false })
 }
@@ -63,7 +63,9 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   const newTail = (id: string) => `${folderOf(id)}tail-${randomBytes(8).toString('hex')}`
 
   return {
-    async append(upload, bytes, { isLast = false, release } = {}) {
+    async append(upload, bytes, { isLast = false, requireHeld, release } = {}) {
+      // A part that this writer sends later fails the upload of its successor, which knows the tags of its own parts.
+      await requireHeld?.()
       const { id } = upload
       const former = parseState(upload.state)
       const tags = [...(former.tags ?? [])]
@@ -73,6 +75,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       let size = upload.size
       const sendPart = async () => {
         if (tags.length + 1 >= limits.s3PartsMax) throw tooLarge()
+        await requireHeld?.()
         const part = buffers.take()
         uploadId ??= await bucket.createMultipartUpload(objectKeyOf(id))
         const number = tags.push('')
@@ -82,20 +85,26 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
           buffers.release(part)
         })
       }
+      const addBytes = async (chunk: Uint8Array) => {
+        // A full part waits until more bytes follow: the last one becomes an object of its own.
+        for (let rest = chunk; rest.length > 0; ) {
+          if (buffers.length === PART_BYTES) await sendPart()
+          rest = buffers.add(rest)
+        }
+      }
       try {
         for await (const chunk of bytes) {
           if (chunk.length === 0) continue
           if (size === upload.size) {
-            await readTail(upload, former, buffers)
+            for await (const piece of readTail(upload, former)) await addBytes(piece)
             // This state is stored, so the earlier one is never used again.
-            if (former.formerTail !== undefined) await bucket.remove(former.formerTail)
+            if (former.formerTail !== undefined) {
+              await requireHeld?.()
+              await bucket.remove(former.formerTail)
+            }
           }
           size += chunk.length
-          // A full part waits until more bytes follow: the last one becomes an object of its own.
-          for (let rest: Uint8Array = chunk; rest.length > 0; ) {
-            if (buffers.length === PART_BYTES) await sendPart()
-            rest = buffers.add(rest)
-          }
+          await addBytes(chunk)
           release?.(chunk)
         }
         if (size === upload.size) return upload
@@ -105,6 +114,8 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
           smallUploads.set(id, tail)
           return { ...upload, size }
         }
+        // The client may have stalled since the last chunk.
+        await requireHeld?.()
         const tailKey = newTail(id)
         await bucket.put(tailKey, tail)
         return {
@@ -118,7 +129,8 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
         }
       } catch (error) {
         await tasks.cancel()
-        if (uploadId !== undefined && former.uploadId === undefined)
+        // The next writer continues with the parts of this one.
+        if (uploadId !== undefined && former.uploadId === undefined && (await isHeld(requireHeld)))
           await bucket.abortMultipartUpload({ key: objectKeyOf(id), uploadId }).catch(() => undefined)
         throw error
       }
@@ -140,7 +152,10 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
           state: serializeState({ uploadId, tags, ...(formerTail && { formerTail }) }),
         }
       }
-      return best
+      // A writer that was about to commit it has completed it: the parts no longer exist, and all bytes are one object.
+      const completeSize = (await bucket.sizeOf(key)) ?? 0
+      if (completeSize < Math.max(best.size, 1)) return best
+      return { ...upload, size: completeSize, state: serializeState({ tail: key }) }
     },
 
     async *readUpload(upload) {
@@ -150,31 +165,25 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
         yield* readObject(bucket, await completeUpload(upload), { start: 0, end: upload.size })
     },
 
-    async commit(upload, location) {
+    async commit(upload, location, { requireHeld, keepsUpload = false } = {}) {
+      await requireHeld?.()
       const part = upload.size === 0 ? new PartBuffers().take() : smallUploads.get(upload.id)
       if (part !== undefined) {
         await bucket.put(location, part)
         smallUploads.delete(upload.id)
         return
       }
-      const objectKey = await completeUpload(upload)
-      await copyObject(bucket, objectKey, location, upload.size)
-      const { tail, formerTail } = parseState(upload.state)
-      // The blob is committed, whatever happens to these: garbage collection finds them.
-      const leftovers = new Set([objectKey, tail, formerTail].filter((key) => key !== undefined))
-      await Promise.allSettled([...leftovers].map((key) => bucket.remove(key)))
+      await copyObject(bucket, await completeUpload(upload), location, upload.size)
+      if (!keepsUpload) await removeCommitted(upload)
     },
 
-    async revertCommit({ id, size, state }, location) {
-      const { uploadId, tail } = parseState(state)
-      // An upload in memory ends with its request.
-      if (tail !== undefined)
-        await copyObject(bucket, location, uploadId === undefined ? tail : objectKeyOf(id), size)
-      await bucket.remove(location)
+    async revertCommit(_upload, location, { keepsBlob = false } = {}) {
+      if (!keepsBlob) await bucket.remove(location)
     },
 
-    async discard({ id, state }) {
+    async discard({ id, state }, { isCommitted = false } = {}) {
       if (smallUploads.delete(id)) return
+      if (isCommitted) return removeCommitted({ id, state })
       const { copy, uploadId } = parseState(state)
       if (copy !== undefined) return bucket.abortMultipartUpload(copy)
       if (uploadId !== undefined) await bucket.abortMultipartUpload({ key: objectKeyOf(id), uploadId })
@@ -245,14 +254,19 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   }
 
   /** Reads the bytes after the parts, to continue with them. */
-  async function readTail({ id, size }: Upload, { tail, tags = [] }: UploadState, into: PartBuffers) {
+  async function* readTail({ id, size }: Upload, { tail, tags = [] }: UploadState) {
     if (size === 0) return
-    if (tail === undefined) {
-      if (size === tags.length * PART_BYTES) return
-      throw uploadNotFoundError(id)
-    }
-    const range = { start: 0, end: size - tags.length * PART_BYTES }
-    for await (const piece of readObject(bucket, tail, range)) into.add(piece)
+    if (tail !== undefined)
+      yield* readObject(bucket, tail, { start: 0, end: size - tags.length * PART_BYTES })
+    else if (size !== tags.length * PART_BYTES) throw uploadNotFoundError(id)
+  }
+
+  /** Deletes the objects of an upload that is a blob now, whatever happens to them: garbage collection finds the others. */
+  async function removeCommitted({ id, state }: Pick<Upload, 'id' | 'state'>) {
+    const { uploadId, tail, formerTail } = parseState(state)
+    const objectKey = uploadId === undefined ? undefined : objectKeyOf(id)
+    const leftovers = new Set([objectKey, tail, formerTail].filter((key) => key !== undefined))
+    await Promise.allSettled([...leftovers].map((key) => bucket.remove(key)))
   }
 
   /** Returns the object with all bytes of an upload. */

@@ -5,7 +5,14 @@ import { limits } from '../../../config/limits.ts'
 import type { HttpReply, HttpRequest } from '../../../port/http.ts'
 import { mutateBy } from '../../../storage/changes/mutation.ts'
 import { inTransaction } from '../../../storage/db.ts'
-import { findLinkedBlob, linkBlob, lockBlob, refreshLink } from '../../blobs/stored-blobs.ts'
+import {
+  findLinkedBlob,
+  hasFreshLink,
+  isLinkFresh,
+  linkBlob,
+  lockBlob,
+  refreshLink,
+} from '../../blobs/stored-blobs.ts'
 import { parseDigest } from '../../manifests/digests.ts'
 import { unlinkBlobs } from '../../quota/usage.ts'
 import { lockRepo } from '../../resources/parent-repo.ts'
@@ -28,9 +35,8 @@ export async function getBlob(
   const blob = await findLinkedBlob(store.db, repo, digest.text)
   if (blob === undefined) throw blobUnknown(digest.text)
   const now = store.clock()
-  const isLinkStale = now - blob.linkedMs > limits.linkRefreshMs
-  if (isLinkStale && canPush(context) && !(await refreshLink(store.db, repo, digest.text, now)))
-    throw blobUnknown(digest.text)
+  const needsRefresh = !isLinkFresh(blob, now) && canPush(context)
+  if (needsRefresh && !(await refreshLink(store.db, repo, digest.text, now))) throw blobUnknown(digest.text)
   const headers = {
     'content-type': 'application/octet-stream',
     'docker-content-digest': digest.text,
@@ -143,13 +149,15 @@ export async function mountBlob(registry: OciServices, context: OciContext): Pro
   const { repository } = authorizeRepo(authorization, source, operationCapabilities.pullBlob, 'pull')
   if ((await findLinkedBlob(store.db, requireRepo(repository), digest.text)) === undefined) return undefined
   const repo = await getOrCreateRepo(registry, context)
-  const mounted = await inTransaction(store.db, async (tx) => {
-    await lockPushedRepo(store.db, tx, repo, authorization.repository)
-    const blob = await lockBlob(store.db, tx, digest.text)
-    if (blob === undefined) return false
-    await linkBlob(store.db, tx, repo, blob, store.clock())
-    return true
-  })
+  const mounted =
+    (await hasFreshLink(store, repo, digest.text)) ||
+    (await inTransaction(store.db, async (tx) => {
+      await lockPushedRepo(store.db, tx, repo, authorization.repository)
+      const blob = await lockBlob(store.db, tx, digest.text)
+      if (blob === undefined) return false
+      await linkBlob(store.db, tx, repo, blob, store.clock())
+      return true
+    }))
   if (!mounted) return undefined
   const location = `/v2/${authorization.repository.name.text}/blobs/${digest.text}`
   return { status: 201, headers: { location, 'docker-content-digest': digest.text }, body: undefined }

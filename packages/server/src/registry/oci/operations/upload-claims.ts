@@ -123,8 +123,10 @@ export async function claimUpload(
   const { store, blobs } = registry
   const writer = newId()
   let leaseMs = isLast ? limits.uploadCommitLeaseMs : limits.uploadLeaseMs
-  await acquireClaim(registry, row, { writer, leaseMs })
-  let [isWaiting, isLost, leasedMs, hasReceivedBytes] = [false, false, store.clock(), false]
+  // Before the claim: this process may be suspended while it is stored.
+  let leasedMs = store.clock()
+  await acquireClaim(registry, row, { writer, leaseMs, nowMs: leasedMs })
+  let [isWaiting, isLost, hasReceivedBytes] = [false, false, false]
   let isReceiving = true
   const renew = async () => {
     const nowMs = store.clock()
@@ -142,7 +144,7 @@ export async function claimUpload(
   }, limits.uploadLeaseMs / 3)
   const requireHeld = async () => {
     // By the clock that other requests compare the lease with: it also counts the time in which this machine slept.
-    if (store.clock() - leasedMs > limits.uploadLeaseMs) await renew()
+    if (store.clock() - leasedMs >= limits.uploadLeaseMs) await renew()
     if (isLost) throw uploadBusyError()
   }
   const isTakenOver = row.writer !== ''
@@ -192,15 +194,14 @@ export async function claimUpload(
 async function acquireClaim(
   { store }: OciServices,
   row: UploadRow,
-  { writer, leaseMs }: { readonly writer: string; readonly leaseMs: number },
+  { writer, leaseMs, nowMs }: { readonly writer: string; readonly leaseMs: number; readonly nowMs: number },
 ): Promise<void> {
-  const { db, clock } = store
-  const now = clock()
+  const { db } = store
   const sql = sqlText(db.engine)
-  const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + leaseMs)}
+  const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(nowMs + leaseMs)}
     where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
       and size = ${sql.bind(row.size)}
-      and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`
+      and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(nowMs)})) returning id`
   const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql), UNFINISHED)
   if (claimed.length === 0) throw uploadBusyError()
 }
@@ -219,6 +220,11 @@ export function releaseUpload(
 ): Promise<boolean> {
   const { size, state } = upload
   return updateUpload(db, upload, { size, state, writer: '', expires_ms: expiresMs, lease_ms: confirmed })
+}
+
+/** Ends the lease of a request that failed to take an upload over, if it still has it. The next request has to take it over. */
+export function expireClaim(db: Db, upload: UploadRow, expiresMs: number): Promise<boolean> {
+  return updateUpload(db, upload, { expires_ms: expiresMs, lease_ms: 0 })
 }
 
 /** Returns false if the upload is deleted or claimed by another request. */

@@ -9,7 +9,7 @@ import { requireUnchangedRights } from '../../../storage/changes/mutation.ts'
 import { inTransaction, type Tx } from '../../../storage/db.ts'
 import type { UploadRow } from '../../../storage/schema/tables.ts'
 import { MissingBytes, type Upload } from '../../blobs/blob-store.ts'
-import { commitUpload, linkBlob } from '../../blobs/stored-blobs.ts'
+import { type BlobTarget, commitUpload, linkBlob } from '../../blobs/stored-blobs.ts'
 import {
   DEFAULT_ALGORITHM,
   type Digest,
@@ -31,6 +31,7 @@ import {
 import {
   claimUpload,
   deleteUpload,
+  expireClaim,
   type IdleUpload,
   insertUpload,
   newId,
@@ -90,7 +91,7 @@ async function pushMonolithic(
   context: OciContext,
   digest: Digest,
 ): Promise<HttpReply> {
-  const { store, blobs } = registry
+  const { blobs } = registry
   const quota = await readUploadQuota(registry, context, digest.text)
   quota.requireBytes(declaredLength(context))
   const repo = await getOrCreateRepo(registry, context)
@@ -103,14 +104,7 @@ async function pushMonolithic(
     })
     requireLength(context, upload.size)
     requireDigest(digest, `${digest.algorithm}:${hash.digest('hex')}`)
-    await commitUpload(registry, upload, digest, async (tx, blob) => {
-      await lockPushedRepo(store.db, tx, repo, context.authorization.repository)
-      await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, {
-        ...context.authorization,
-        authorizedMs: context.authorizedMs,
-      })
-    })
+    await commitUpload(registry, upload, digest, targetOf(registry, context, repo))
   } catch (error) {
     await blobs.discard(upload)
     throw error
@@ -170,7 +164,7 @@ async function commitClaim(
   const hash = registry.hashes.take(id, written.size)
   const deleteRow = (tx: Tx) => deleteUpload(tx, written)
   const discardUpload = async () => {
-    if (await inTransaction(store.db, deleteRow)) await blobs.discard(written)
+    if (await inTransaction(store.db, deleteRow, UNFINISHED)) await blobs.discard(written)
   }
   try {
     await claim.holdForCommit()
@@ -179,17 +173,15 @@ async function commitClaim(
     if (actual !== digest.text) await discardUpload()
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
-    // Before the bytes move: another request may have taken the upload over while they were written or hashed.
-    await claim.requireHeld()
-    await commitUpload(registry, written, digest, async (tx, blob) => {
-      await lockPushedRepo(store.db, tx, repo, context.authorization.repository)
+    const deleteHeldRow = async (tx: Tx) => {
       if (!(await deleteRow(tx))) throw uploadBusyError()
-      await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, {
-        ...context.authorization,
-        authorizedMs: context.authorizedMs,
-      })
-    })
+    }
+    await commitUpload(
+      registry,
+      written,
+      digest,
+      targetOf(registry, context, repo, { endUpload: deleteHeldRow, requireHeld: claim.requireHeld }),
+    )
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
       // The quota is exceeded, or concurrent uploads have used it up.
@@ -204,6 +196,35 @@ async function commitClaim(
     throw toUploadError(error)
   }
   return blobCreatedReply(context, digest)
+}
+
+/**
+ * Links a blob in its repo, if that and the rights of the caller are still as they were. `endUpload` deletes the row of the upload;
+ * `requireHeld` rejects if another request writes it.
+ */
+function targetOf(
+  { store }: OciServices,
+  { authorization, authorizedMs }: OciContext,
+  repo: Uid,
+  {
+    endUpload,
+    requireHeld,
+  }: { readonly endUpload?: (tx: Tx) => Promise<void>; readonly requireHeld?: () => Promise<void> } = {},
+): BlobTarget {
+  return {
+    repo,
+    isResumable: endUpload !== undefined,
+    ...(requireHeld && { requireHeld }),
+    async link(tx, blob) {
+      await lockPushedRepo(store.db, tx, repo, authorization.repository)
+      await endUpload?.(tx)
+      await linkBlob(store.db, tx, repo, blob, store.clock())
+      await requireUnchangedRights(store, tx, { ...authorization, authorizedMs })
+    },
+    async end() {
+      if (endUpload !== undefined) await inTransaction(store.db, endUpload, UNFINISHED)
+    },
+  }
 }
 
 /** GET: returns how many bytes are stored. */
@@ -280,10 +301,17 @@ async function writeUpload(
   const body = captureFailure(quota.limitBytes(claim.guardBytes(fresh), stored.size))
   let failure: unknown
   let end: Upload = stored
+  /** Whether the previous writer no longer affects the stored bytes. */
+  let isSeparated = !isTakenOver
   try {
     quota.requireBytes(start + declaredLength(context))
     const bytes = hash === undefined ? body.bytes : hashBytes(body.bytes, hash)
-    end = await blobs.append(stored, bytes, { isTakenOver, release: releaseBytes })
+    end = await blobs.append(stored, bytes, {
+      isTakenOver,
+      requireHeld: claim.requireHeld,
+      release: releaseBytes,
+    })
+    isSeparated = true
     failure = body.failure()
     if (failure === undefined) requireLength(context, received.bytes)
   } catch (error) {
@@ -294,12 +322,17 @@ async function writeUpload(
   const confirmed = start + received.bytes
   // The request that finishes the upload deletes the row, or stores its progress if it cannot.
   if (keepClaim && failure === undefined) return storeHash()
-  const isSaved = await releaseUpload(store.db, upload, {
-    expiresMs: store.clock() + limits.uploadIdleMsMax,
-    confirmed: failure === undefined ? confirmed : claim.confirmed,
-  })
-  if (isSaved && failure instanceof MissingBytes)
-    await inTransaction(store.db, (tx) => deleteUpload(tx, { ...upload, writer: '' }))
+  if (failure instanceof MissingBytes) {
+    await inTransaction(store.db, (tx) => deleteUpload(tx, upload), UNFINISHED)
+    throw toUploadError(failure)
+  }
+  const expiresMs = store.clock() + limits.uploadIdleMsMax
+  const isSaved = isSeparated
+    ? await releaseUpload(store.db, upload, {
+        expiresMs,
+        confirmed: failure === undefined ? confirmed : claim.confirmed,
+      })
+    : await expireClaim(store.db, upload, expiresMs)
   if (failure !== undefined) throw toUploadError(failure)
   if (!isSaved) throw uploadBusyError()
   return storeHash()

@@ -17,7 +17,7 @@ import { mutate } from '../../../storage/changes/mutation.ts'
 import type { Tx } from '../../../storage/db.ts'
 import { callerBinding, readCursor } from '../../../storage/list/list.ts'
 import { lockForChange } from '../../../storage/resource-rows.ts'
-import { readRowsByUid } from '../../../storage/rows-by-uid.ts'
+import { readReachableRows } from '../../../storage/rows-by-uid.ts'
 import type { TagRow } from '../../../storage/schema/tables.ts'
 import type { Store } from '../../../storage/store.ts'
 import { existingManifests } from '../../retention/evaluation.ts'
@@ -48,7 +48,7 @@ export function tagHistoryService(store: Store) {
       const existing = await existingManifests(db.kysely, parent, digests)
       const showsActors = includesAll(authorizationOf(call).grants.at(scope), bindingsCapability)
       const actors = showsActors ? page.map(({ actor }) => actor).filter((actor) => actor !== '') : []
-      const identities = await readRowsByUid(db.kysely, 'identities', ['name'], actors)
+      const { rows: identities } = await readReachableRows(db, 'identities', ['name'], actors)
       return create(ListTagHistoryResponseSchema, {
         entries: page.map(({ digest, since_ms, actor }) =>
           create(TagHistoryEntrySchema, {

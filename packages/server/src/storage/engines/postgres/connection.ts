@@ -35,6 +35,10 @@ export interface PostgresConnections {
   readOnlyReason(): Promise<string | undefined>
   /** Runs a SELECT within `limits.databaseValidateMs`, without waiting for the connections of requests. */
   probe(text: string): Promise<void>
+  /** The same, and returns its rows. */
+  readApart(text: string): Promise<readonly unknown[]>
+  /** Whether the last server that a connection was opened to can have a distributed database. */
+  hasCitus(): boolean
   counts(): { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Ends all connections within twice `limits.databaseCloseMs`, those in use too. */
   close(): Promise<void>
@@ -237,6 +241,9 @@ export function postgresConnections(
       pool.abandon()
       return READ_ONLY
     },
+    hasCitus: pool.hasCitus,
+    readApart: (text) =>
+      withMonitor(async (connection) => (await connection.run({ text }, limits.databaseValidateMs)).rows),
     async probe(text) {
       await withMonitor((connection) => connection.run({ text }, limits.databaseValidateMs))
     },
@@ -278,6 +285,7 @@ function connectionPool(
   const busy = new Set<ServerConnection>()
   /** Connections that were opened before are not used again. */
   let abandonedMs = Number.NEGATIVE_INFINITY
+  let hasCitus = false
   /** Connections that have not responded since are not used again. */
   let distrustedMs = Number.NEGATIVE_INFINITY
   let closing: Promise<void> | undefined
@@ -309,6 +317,7 @@ function connectionPool(
       const connection = client as ServerConnection
       try {
         await prepareSession(connection, address.attributes)
+        hasCitus = connection.isDistributed
       } catch (error) {
         servers.failed(connection.server)
         throw error
@@ -356,6 +365,7 @@ function connectionPool(
     distrust() {
       distrustedMs = performance.now()
     },
+    hasCitus: () => hasCitus,
     counts: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close(): Promise<void> {
       closing ??= closeWithin(pool, open)

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -9,7 +8,6 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { ApiError } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
@@ -26,10 +24,11 @@ import {
   type StatementBounds,
   sessionBoundsSql,
 } from './connection.ts'
-import { type Permits, withPermit } from './connection-permits.ts'
+import { type Permits, type Share, withPermit } from './connection-permits.ts'
 import { isWorkerLost, sqlState } from './errors.ts'
 import { withMigrationLock } from './migration-lock.ts'
 import { postgresSql } from './sql.ts'
+import { createStatementNames } from './statement-names.ts'
 import {
   countPlacedTables,
   enableQueryFromAnyNode,
@@ -44,9 +43,6 @@ import {
  * PostgreSQL driver for Kysely. Kysely's own driver sends unnamed statements, which the server plans every time; named statements allow two and
  * a half times the throughput.
  */
-
-/** Distinct statements that get a name; the server stores each of them for every connection. */
-const STATEMENTS_MAX = 300
 
 /** The purpose of statements: `background` has longer timeouts (`limits.databaseLongStatementMs`). */
 export type Work = 'request' | 'background'
@@ -82,7 +78,7 @@ class TransactionLockAdapter extends PostgresAdapter {
 type Connection = DatabaseConnection & {
   readonly connection: ServerConnection
   /** The share that its permit counts for. */
-  share: string
+  share: Share
 }
 
 function postgresDriver({ connections, permits, meter }: ConnectionSource, bounds: StatementBounds): Driver {
@@ -154,7 +150,7 @@ function wrap(
     share,
     ms,
     meter,
-  }: { readonly share: string; readonly ms: number; readonly meter: DatabaseMeter | undefined },
+  }: { readonly share: Share; readonly ms: number; readonly meter: DatabaseMeter | undefined },
 ): Connection {
   return {
     connection,
@@ -260,13 +256,15 @@ async function runCancellable(
   }
 }
 
+const nameOf = createStatementNames()
+
 /** Names the statement if the connection is direct: behind a pooler the next one can go to a session without the name. */
 export function statement(
   { isDirect }: ServerConnection,
   text: string,
   parameters: readonly unknown[],
 ): pg.QueryConfig {
-  const name = isDirect ? statementName(text) : undefined
+  const name = isDirect ? nameOf(text) : undefined
   return name === undefined ? unnamed(text, parameters) : { name, ...unnamed(text, parameters) }
 }
 
@@ -283,18 +281,6 @@ function hasAllColumns(text: string): boolean {
 function isStalePlan(error: unknown): boolean {
   const cause = causeOf(error)
   return sqlState(cause) === '0A000' && (cause as { routine?: string }).routine === 'RevalidateCachedQuery'
-}
-
-const names = new LRUCache<string, string>({ max: STATEMENTS_MAX })
-
-/** Returns the name of a statement; undefined beyond `STATEMENTS_MAX` statements, most of which are not repeated. */
-function statementName(text: string): string | undefined {
-  let name = names.get(text)
-  if (name === undefined && names.size < STATEMENTS_MAX) {
-    name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
-    names.set(text, name)
-  }
-  return name
 }
 
 /** By SQLSTATE (PostgreSQL manual, appendix A). */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   type CompiledQuery,
   type Dialect,
@@ -8,9 +9,9 @@ import {
 } from 'kysely'
 import { ApiError } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
-import { currentContext, runShared } from '../../../pipeline/request/request-context.ts'
+import { currentContext, nodeShares, runShared } from '../../../pipeline/request/request-context.ts'
 import { coalesceCalls } from '../../../runtime/coalesce-calls.ts'
-import type { Db, PoolState, Replica } from '../../db.ts'
+import type { Db, PoolState, Replica, ReplicaReads } from '../../db.ts'
 import type { ServerConnection } from './connection.ts'
 import { type ConnectionSource, causeOf, readOn, statement, withConnection } from './driver.ts'
 import { sqlState } from './errors.ts'
@@ -19,6 +20,9 @@ import { sqlState } from './errors.ts'
  * Reads from a standby of the primary (BERTH_DATABASE_READ_URL, ADR 84). Each read asks the primary how far its log is on disk, and uses the
  * standby once it has replayed as much. So its rows include every change that was acknowledged before the read began, by any node. If the
  * standby is too far behind or does not respond, the primary serves the read, and all further ones until the standby is current again.
+ *
+ * A position says nothing about a standby of another history: a restore or a failover can put the log back. So the primary has a replication
+ * token, a random value that a node replaces after each start of the server, and a standby is used only if its rows have the same token.
  */
 export interface ReadReplica {
   /** Runs one SELECT outside of transactions. */
@@ -31,8 +35,9 @@ export interface ReadReplica {
 export interface ReplicaOptions {
   /** The connections of the replica. */
   readonly source: ConnectionSource
-  /** Reads from the primary. */
-  readonly primary: Db['read']
+  readonly primary: Pick<Db, 'read' | 'kysely'>
+  /** Whether this process replaces the replication token when it is invalid. */
+  readonly storesToken: boolean
   /** Receives why reads stop going to the replica, as a phrase, and undefined when they do so again. */
   readonly onChange: (problem: string | undefined) => void
 }
@@ -40,11 +45,11 @@ export interface ReplicaOptions {
 /** A replica that cannot be used for a read. */
 class UnusableReplica extends Error {
   override readonly name = 'UnusableReplica'
-  readonly isBehind: boolean
+  readonly outcome: Exclude<keyof ReplicaReads, 'replica'>
 
-  constructor(message: string, { isBehind = false } = {}) {
+  constructor(message: string, outcome: UnusableReplica['outcome'] = 'unavailable') {
     super(message)
-    this.isBehind = isBehind
+    this.outcome = outcome
   }
 }
 
@@ -54,89 +59,138 @@ interface DatabaseIdentity {
   readonly database: string
 }
 
-/** A position in the log of the primary. After a failover, the log of another timeline may have other changes at the same position. */
-interface LogPosition {
+/** What the primary returns in one statement. */
+interface PrimaryRow {
+  /** In its log, on disk. */
   readonly position: string
-  readonly timeline: number
+  /** Less than the position that was read before. */
+  readonly is_earlier: boolean
+  readonly token: string | null
+  /** When the server was started, in seconds. */
+  readonly started: string
+  readonly distributed: boolean
+}
+
+interface PrimaryState extends Pick<PrimaryRow, 'position' | 'token' | 'started'> {
+  /** Undefined while the token is invalid. */
+  readonly identity: DatabaseIdentity | undefined
 }
 
 interface ReplayState {
   readonly standby: boolean
   readonly current: boolean
-  /** Of the last checkpoint. */
-  readonly same_timeline: boolean
+  readonly same_token: boolean
 }
+
+/** The replication token: when the primary was started, a space, and a random value. */
+const TOKEN = 'replication_token'
 
 const identityText =
   'select system_identifier::text as system, current_database()::text as database from pg_control_system()'
-// The names of files of the log start with the timeline, in hexadecimal digits.
-const positionText = `select position::text, ('x' || left(pg_walfile_name(position), 8))::bit(32)::int as timeline,
+// A token whose commit a statement sees is on disk before the position that the statement then reads.
+const primaryText = `select position::text, position < $1::pg_lsn as is_earlier,
+    extract(epoch from pg_postmaster_start_time())::text as started,
+    (select value from settings where name = '${TOKEN}') as token,
     exists (select from pg_extension where extname = 'citus') as distributed
   from pg_current_wal_flush_lsn() as position`
 const replayText = `select pg_is_in_recovery() as standby,
     coalesce(pg_last_wal_replay_lsn() >= $1::pg_lsn, false) as current,
-    timeline_id = $2::int as same_timeline
-  from pg_control_checkpoint()`
+    coalesce((select value = $2::text from settings where name = '${TOKEN}'), false) as same_token`
 
-export function readReplica({ source, primary, onChange }: ReplicaOptions): ReadReplica {
+export function readReplica({ source, primary, storesToken, onChange }: ReplicaOptions): ReadReplica {
   const { connections, permits, meter } = source
-  const counts = { replica: 0, behind: 0, unavailable: 0 }
+  const counts = { replica: 0, behind: 0, diverged: 0, unavailable: 0 }
   /** Why reads go to the primary. */
   let problem: UnusableReplica | undefined = new UnusableReplica('it has not been checked yet')
   let nextCheck: NodeJS.Timeout | undefined
   let isClosed = false
-  let identity: DatabaseIdentity | undefined
-  const verified = new WeakSet<ServerConnection>()
+  /** Of the primary, when it was last asked. */
+  let last: Pick<PrimaryRow, 'position' | 'token'> = { position: '0/0', token: null }
+  /** A token under which the log went back. */
+  let invalidToken: string | undefined
+  /** Of the primary that has this token. */
+  let identity: (DatabaseIdentity & { readonly token: string }) | undefined
+  const identities = new WeakMap<ServerConnection, DatabaseIdentity>()
 
   /** Reads from the primary for all requests together. */
-  const readShared = <R>(text: string) => runShared(() => primary<R>(text, []), SHARE)
-  const readPosition = coalesceCalls(async (): Promise<LogPosition> => {
+  const readShared = <R>(text: string, parameters: readonly unknown[] = []) =>
+    runShared(() => primary.read<R>(text, parameters), nodeShares.replica)
+  const readPrimary = coalesceCalls(async (): Promise<PrimaryState> => {
     try {
-      const [row] = await readShared<LogPosition & { readonly distributed: boolean }>(positionText)
+      const [row] = await readShared<PrimaryRow>(primaryText, [last.position])
       // The log of the coordinator does not contain the changes of the other servers.
       if (row?.distributed !== false) throw new UnusableReplica('the database is distributed (Citus)')
-      return row
+      const { position, token, started } = row
+      // A virtual machine that continues from a snapshot of its memory keeps the start of the server.
+      if (row.is_earlier && token !== null && token === last.token) invalidToken = token
+      last = row
+      if (token === null || token === invalidToken || !token.startsWith(`${started} `))
+        return { position, token, started, identity: undefined }
+      if (identity?.token !== token) {
+        const [own] = await readShared<DatabaseIdentity>(identityText)
+        identity = { ...(own as DatabaseIdentity), token }
+      }
+      return { position, token, started, identity }
     } catch (error) {
+      if (sqlState(causeOf(error)) === UNDEFINED_TABLE)
+        throw new UnusableReplica('the database has not been migrated yet')
       throw toUnusable(error)
     }
   })
-
-  const verify = async (connection: ServerConnection) => {
-    if (verified.has(connection)) return
-    identity ??= (await readShared<DatabaseIdentity>(identityText))[0]
-    const { rows } = await connection.run({ text: identityText }, limits.databaseReplicaWaitMs)
-    const [own] = rows as DatabaseIdentity[]
-    if (own?.system !== identity?.system || own?.database !== identity?.database)
-      throw new UnusableReplica(`${connection.server.name} does not follow this database`)
-    verified.add(connection)
+  /** Stores a valid token, if no other node has done so. */
+  const replaceToken = async ({ token, started }: PrimaryState) => {
+    const { kysely } = primary
+    const value = `${started} ${randomUUID()}`
+    const change =
+      token === null
+        ? kysely
+            .insertInto('settings')
+            .values({ name: TOKEN, value })
+            .onConflict((conflict) => conflict.column('name').doNothing())
+        : kysely.updateTable('settings').set({ value }).where('name', '=', TOKEN).where('value', '=', token)
+    await change.execute()
   }
 
-  /** Waits until the server has replayed the log up to a position. */
-  const waitForReplay = async (
-    connection: ServerConnection,
-    { position, timeline }: LogPosition,
-    endMs: number,
-  ) => {
-    await verify(connection)
+  /** Fails if the server is not one of the database of the primary. */
+  const compareIdentity = async (connection: ServerConnection, expected: DatabaseIdentity | undefined) => {
+    let own = identities.get(connection)
+    if (own === undefined) {
+      const { rows } = await connection.run({ text: identityText }, limits.databaseReplicaWaitMs)
+      own = rows[0] as DatabaseIdentity
+      identities.set(connection, own)
+    }
+    if (own.system !== expected?.system || own.database !== expected.database)
+      throw new UnusableReplica(`${connection.server.name} does not follow this database`, 'diverged')
+  }
+
+  /** Waits until the server has replayed the log of the primary up to a position. */
+  const waitForReplay = async (connection: ServerConnection, state: PrimaryState, endMs: number) => {
+    await compareIdentity(connection, state.identity)
+    const { name } = connection.server
+    let wasCurrent = false
     for (let pauseMs = 1; ; pauseMs *= 2) {
-      const config = statement(connection, replayText, [position, timeline])
+      const config = statement(connection, replayText, [state.position, state.token])
       const { rows } = await connection.run(config, limits.databaseReplicaWaitMs)
-      const [state] = rows as ReplayState[]
-      if (state?.standby !== true) throw new UnusableReplica(`${connection.server.name} is not a standby`)
-      if (!state.same_timeline)
-        throw new UnusableReplica(`${connection.server.name} has no checkpoint since the last failover`)
-      if (state.current) return
-      if (performance.now() + pauseMs > endMs)
+      const [replay] = rows as ReplayState[]
+      if (replay?.standby !== true) throw new UnusableReplica(`${name} is not a standby`)
+      if (replay.current && replay.same_token) return
+      // A statement may read its rows before its position, so the next one decides.
+      if (wasCurrent)
+        throw new UnusableReplica(`${name} has changes that the primary does not have`, 'diverged')
+      wasCurrent = replay.current
+      if (!wasCurrent && performance.now() + pauseMs > endMs) {
+        const more = replay.same_token ? '' : ' and has not followed it since its start'
         throw new UnusableReplica(
-          `${connection.server.name} is more than ${limits.databaseReplicaWaitMs} ms behind the primary`,
-          { isBehind: true },
+          `${name} is more than ${limits.databaseReplicaWaitMs} ms behind the primary${more}`,
+          'behind',
         )
+      }
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 
-  /** Returns a connection to a server that has replayed the log up to a position. Fails with UnusableReplica. */
-  const acquireCurrent = (position: LogPosition) =>
+  /** Returns a connection to a server that has replayed the log of the primary up to a position. Fails with UnusableReplica. */
+  const acquireCurrent = (state: PrimaryState) =>
     new Promise<ServerConnection>((resolve, reject) => {
       let isLate = false
       // Longer than the waits inside of it, whose errors say more.
@@ -148,7 +202,7 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
         const endMs = performance.now() + limits.databaseReplicaWaitMs
         const connection = await connections.acquire()
         try {
-          await waitForReplay(connection, position, endMs)
+          await waitForReplay(connection, state, endMs)
         } catch (error) {
           // The address may lead to another server the next time.
           connection.release(true)
@@ -167,11 +221,15 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
     work: (connection: ServerConnection) => Promise<T>,
     { isCheck = false } = {},
   ): Promise<T> => {
-    const position = await readPosition()
+    const state = await readPrimary()
+    if (state.identity === undefined)
+      throw new UnusableReplica(
+        'no node has stored a replication token since the primary was started; one that runs does so within seconds',
+      )
     const acquire = async () => {
       // Another read may have found it while this one waited.
       if (problem !== undefined && !isCheck) throw problem
-      return acquireCurrent(position)
+      return acquireCurrent(state)
     }
     return withConnection(source, acquire, work)
   }
@@ -182,7 +240,11 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
   }
   const check = async () => {
     try {
-      await runShared(() => withCurrent(async () => undefined, { isCheck: true }), SHARE)
+      await runShared(async () => {
+        const state = await readPrimary()
+        if (storesToken && state.identity === undefined) await replaceToken(state)
+        await withCurrent(async () => undefined, { isCheck: true })
+      }, nodeShares.replica)
       setProblem(undefined)
     } catch (error) {
       setProblem(toUnusable(error))
@@ -215,8 +277,8 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
             checkLater()
           }
         }
-      counts[problem?.isBehind ? 'behind' : 'unavailable']++
-      return primary<R>(text, parameters)
+      counts[problem?.outcome ?? 'unavailable']++
+      return primary.read<R>(text, parameters)
     },
     state: { reads: () => counts, check },
     pool() {
@@ -231,11 +293,9 @@ export function readReplica({ source, primary, onChange }: ReplicaOptions): Read
   }
 }
 
-/** Of the database connections: a read of the position must not wait for one organization. */
-const SHARE = 'read replica'
-
 const QUERY_CANCELED = '57014'
 const SERIALIZATION_FAILURE = '40001'
+const UNDEFINED_TABLE = '42P01'
 
 /**
  * Whether further reads would fail, too. Not if too many reads wait for connections, or if a statement fails: it may conflict with the replay

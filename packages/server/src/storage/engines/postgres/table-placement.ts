@@ -138,6 +138,12 @@ const completeRows: Readonly<Record<string, (kysely: Kysely) => Promise<unknown>
     sql`insert into identity_organizations (root, identity_uid, organization)
       select distinct substr(identity_uid, 1, 40), identity_uid, root from role_bindings where root <> substr(identity_uid, 1, 40)
       on conflict do nothing`.execute(kysely),
+  // Addresses are compared by their bytes, so only ASCII letters are folded.
+  invited_organizations: (kysely) =>
+    sql`insert into invited_organizations (root, organization, invited_ms)
+      select substr(encode(sha256(convert_to(lower(email), 'UTF8')), 'hex'), 1, 40), root, max(created_ms)
+      from group_invites where email <> '' group by 1, 2
+      on conflict do nothing`.execute(kysely),
 }
 
 async function place(kysely: Kysely, name: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -26,7 +27,9 @@ import { planStabilizer } from './stable-plans.ts'
  */
 
 const STATEMENTS_MAX = 500
+/** Changes wait for so long while another process writes. */
 const BUSY_TIMEOUT_MS = 5000
+const BUSY_POLL_MS_MAX = 50
 const resolved = Promise.resolve()
 
 export function openSqlite(file: string, options: { readonly?: boolean } = {}): Database.Database {
@@ -70,8 +73,8 @@ export function sqliteDialect(
   database: Database.Database,
   {
     meter,
-    writeTurn = alwaysOwnTurn,
-  }: { readonly meter?: DatabaseMeter | undefined; readonly writeTurn?: WriteTurn | undefined } = {},
+    writeLock = alwaysHeld,
+  }: { readonly meter?: DatabaseMeter | undefined; readonly writeLock?: WriteLock | undefined } = {},
 ): {
   readonly dialect: Dialect
   readonly version: Db['version']
@@ -110,6 +113,22 @@ export function sqliteDialect(
       }
     }
     return result
+  }
+  // SQLite would wait for another process that writes by blocking the event loop, and with it the requests that only read.
+  database.pragma('busy_timeout = 0')
+  /** Reads wait in one case: another process repairs the database after a crash. */
+  const read: Run = (text, parameters, query) => {
+    try {
+      return run(text, parameters, query)
+    } catch (error) {
+      if (!rules.isTransient(error)) throw error
+      database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      try {
+        return run(text, parameters, query)
+      } finally {
+        database.pragma('busy_timeout = 0')
+      }
+    }
   }
   let isAccessWritten = false
   const accessByText = new LRUCache<string, boolean>({ max: STATEMENTS_MAX })
@@ -162,15 +181,16 @@ export function sqliteDialect(
       mayBeLost = value
     },
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
-      (isInTransaction() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
+      (isInTransaction() ? readCommitted(text, parameters) : read(text, parameters)).rows as R[],
     dialect: {
-      createAdapter: () => new TransactionalDdlAdapter(),
+      createAdapter: () => new SqliteDriverAdapter(),
       createDriver: () =>
         sqliteDriver(database, {
           run,
+          read,
           readCommitted,
           mutex,
-          writeTurn,
+          writeLock,
           hasEnded: () => !isInTransaction(),
           // Writes outside of transactions are always synced.
           beforeWrite(isTransaction) {
@@ -198,12 +218,15 @@ export function sqliteDialect(
   }
 }
 
-/**
- * Enables transactional DDL, which SQLite has and Kysely's adapter does not use: a migration that is killed leaves no changes, and other
- * processes that migrate wait.
- */
-class TransactionalDdlAdapter extends SqliteAdapter {
+/** What this driver supports and Kysely's does not. */
+class SqliteDriverAdapter extends SqliteAdapter {
+  /** A migration that is killed leaves no changes, and other processes that migrate wait. */
   override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+
+  /** With false, Kysely lets each statement wait for the transactions of others. Here only writes wait for them (ADR 111). */
+  override get supportsMultipleConnections(): boolean {
     return true
   }
 }
@@ -233,21 +256,21 @@ function createMutex(): Mutex {
 }
 
 /**
- * Which of the processes that share a database may write. SQLite itself would let a process wait by blocking it, with the requests of others
- * that only read.
+ * The lock for writes that the processes of a database share. That of SQLite would let a process wait by blocking it, with the requests of
+ * others that only read.
  */
-export interface WriteTurn {
+export interface WriteLock {
   /** Whether this process may write now without waiting. */
   readonly isHeld: boolean
   /** Waits until this process may write. */
   wait(): Promise<void>
-  /** Waits, and keeps the turn until `finish`. */
+  /** Waits, and keeps the lock until `finish`. */
   take(): Promise<void>
   finish(): void
 }
 
 /** For the only process that writes much. */
-const alwaysOwnTurn: WriteTurn = { isHeld: true, async wait() {}, async take() {}, finish() {} }
+const alwaysHeld: WriteLock = { isHeld: true, async wait() {}, async take() {}, finish() {} }
 
 const READS = /^\s*(?:select|with)\b/i
 
@@ -266,23 +289,28 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    const { run, readCommitted, mutex, writeTurn, hasEnded, beforeWrite } = this.#access
+    const { run, read, readCommitted, mutex, writeLock, hasEnded, beforeWrite } = this.#access
     if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
     if (READS.test(sql)) {
-      const read = hasEnded() ? run : readCommitted
-      return read(sql, parameters, query) as QueryResult<R>
+      const readNow = hasEnded() ? read : readCommitted
+      return readNow(sql, parameters, query) as QueryResult<R>
     }
     const write = () => {
       beforeWrite(false)
       return run(sql, parameters, query) as QueryResult<R>
     }
-    if (!mutex.isLocked() && writeTurn.isHeld) return write()
+    if (!mutex.isLocked() && writeLock.isHeld)
+      try {
+        return write()
+      } catch (error) {
+        if (!rules.isTransient(error)) throw error
+      }
     await mutex.acquire()
     try {
-      await writeTurn.take()
-      return write()
+      await writeLock.take()
+      return await untilUnlocked(write)
     } finally {
-      writeTurn.finish()
+      writeLock.finish()
       mutex.release()
     }
   }
@@ -310,8 +338,10 @@ class SqliteConnection implements DatabaseConnection {
 }
 
 interface DriverContext {
+  /** Fails immediately while another process writes. */
   readonly run: Run
-  readonly writeTurn: WriteTurn
+  readonly read: Run
+  readonly writeLock: WriteLock
   readonly readCommitted: Run
   readonly mutex: Mutex
   /** Whether SQLite has ended the transaction. */
@@ -321,8 +351,21 @@ interface DriverContext {
   readonly close: () => void
 }
 
+/** Waits while another process writes, such as a command of an operator. */
+async function untilUnlocked<T>(write: () => T): Promise<T> {
+  const endMs = performance.now() + BUSY_TIMEOUT_MS
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, BUSY_POLL_MS_MAX)) {
+    try {
+      return write()
+    } catch (error) {
+      if (!rules.isTransient(error) || performance.now() >= endMs) throw error
+    }
+    await pause(pauseMs)
+  }
+}
+
 function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
-  const { run, writeTurn, mutex, beforeWrite, close } = context
+  const { run, writeLock, mutex, beforeWrite, close } = context
   return {
     async init() {},
     async acquireConnection() {
@@ -330,16 +373,16 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
     },
     async releaseConnection(connection) {
       if (!(connection as SqliteConnection).isInTransaction) return
-      writeTurn.finish()
+      writeLock.finish()
       mutex.release()
     },
     async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
       await mutex.acquire()
       ;(connection as SqliteConnection).isInTransaction = true
       beforeWrite(true)
-      await writeTurn.take()
+      await writeLock.take()
       // IMMEDIATE: waits for other processes here, not at the first write.
-      run('begin immediate', [])
+      await untilUnlocked(() => run('begin immediate', []))
     },
     async commitTransaction(connection) {
       if (context.hasEnded()) throw (connection as SqliteConnection).failure

@@ -37,6 +37,7 @@ export const schema: WholeSchema = {
     "0038-support-end",
     "0039-record-index",
     "0040-exploited",
+    "0041-invited-organizations",
   ],
   statements: [
     "CREATE TABLE \"migrations\" (\"name\" varchar(255) not null primary key, \"timestamp\" varchar(255) not null)",
@@ -256,6 +257,9 @@ export const schema: WholeSchema = {
     "CREATE TABLE \"record_gaps\" (\"root\" text not null, \"parent\" text not null, \"segment\" integer not null, \"key\" text not null, constraint \"record_gaps_pk\" primary key (\"root\", \"parent\", \"segment\", \"key\"))",
     "CREATE TABLE \"record_index_changes\" (\"root\" text not null, \"parent\" text not null, \"revision\" integer not null, constraint \"record_index_changes_pk\" primary key (\"root\", \"parent\"))",
     "CREATE INDEX \"vulnerability_facts_exploited\" on \"vulnerability_facts\" (\"root\", \"vulnerability\") where \"exploited\" = 1",
+    "CREATE TABLE \"invited_organizations\" (\"root\" text not null, \"organization\" text not null, \"invited_ms\" integer not null, constraint \"invited_organizations_pk\" primary key (\"root\", \"organization\"))",
+    "CREATE INDEX \"invited_organizations_by_time\" on \"invited_organizations\" (\"root\", \"invited_ms\")",
+    "CREATE INDEX \"invited_organizations_by_organization\" on \"invited_organizations\" (\"organization\", \"root\")",
     "insert into \"migrations_lock\" (\"id\", \"is_locked\") values ('migration_lock', 0)",
   ],
 }

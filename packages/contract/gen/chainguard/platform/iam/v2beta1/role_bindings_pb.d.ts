@@ -165,6 +165,14 @@ export declare type RoleBindingIdentity = Message<"chainguard.platform.iam.v2bet
    * @generated from field: string email = 6;
    */
   email: string;
+
+  /**
+   * Whether the other fields besides the UID could not be read: the database server of the user does not
+   * respond. They are empty then. Unset otherwise.
+   *
+   * @generated from field: optional bool details_unavailable = 1000;
+   */
+  detailsUnavailable?: boolean | undefined;
 };
 
 /**

@@ -9,8 +9,8 @@ export interface StatementShards {
   /** Without its values. */
   readonly text: string
   readonly values: readonly unknown[]
-  /** Of the tables that are distributed by the same column, the most. */
-  readonly shards: number
+  /** Of the tables that are distributed by the same column, the most: where their shards start. */
+  readonly shards: ReadonlySet<string>
 }
 
 /** Makes the coordinator report, on connections that are opened from then on. */
@@ -29,7 +29,7 @@ interface Shard {
 export async function recordShards(
   { kysely }: Db,
   receive: (statement: StatementShards) => void,
-): Promise<{ stop(): void }> {
+): Promise<{ readonly shardCount: number; stop(): void }> {
   const { rows } = await sql<Shard>`
     select s.shardid::text as id, p.colocationid::text as colocation, s.shardminvalue as start
     from pg_dist_shard as s join pg_dist_partition as p on p.logicalrelid = s.logicalrelid`.execute(kysely)
@@ -52,10 +52,11 @@ export async function recordShards(
       return await run()
     } finally {
       this.off('notice', onNotice)
-      receive({ text: config.text, values: config.values ?? [], shards: countShards(touched) })
+      receive({ text: config.text, values: config.values ?? [], shards: shardsOf(touched) })
     }
   } as typeof original
   return {
+    shardCount: new Set(rows.flatMap(({ start }) => start ?? [])).size,
     stop() {
       prototype.query = original
     },
@@ -63,8 +64,27 @@ export async function recordShards(
 }
 
 /** Every server has the tables with a single shard. */
-function countShards(touched: readonly Shard[]): number {
-  const distributed = touched.filter(({ start }) => start !== null)
-  const groups = Map.groupBy(distributed, ({ colocation }) => colocation).values()
-  return Math.max(0, ...[...groups].map((group) => new Set(group.map(({ start }) => start)).size))
+function shardsOf(touched: readonly Shard[]): ReadonlySet<string> {
+  const distributed = touched.flatMap(({ start, colocation }) =>
+    start === null ? [] : [{ start, colocation }],
+  )
+  const groups = [...Map.groupBy(distributed, ({ colocation }) => colocation).values()]
+  const sets = groups.map((group) => new Set(group.map(({ start }) => start)))
+  return sets.reduce((most, one) => (one.size > most.size ? one : most), new Set<string>())
+}
+
+/** Returns where the shard of each organization starts. */
+export async function findShards(
+  { kysely }: Db,
+  roots: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const shards = new Map<string, string>()
+  for (const root of roots) {
+    const { rows } = await sql<{ start: string }>`
+      select shardminvalue as start from pg_dist_shard
+        where shardid = get_shard_id_for_distribution_column('groups', ${root}::text)`.execute(kysely)
+    const [row] = rows
+    if (row !== undefined) shards.set(root, row.start)
+  }
+  return shards
 }

@@ -1,15 +1,15 @@
 import type { ChildProcess } from 'node:child_process'
 import { send } from './messages.ts'
 
-/** Gives the workers the turn to write, in the order of their requests. */
-export interface WriteTurns {
+/** Gives the lock for writes to the workers, in the order of their requests. */
+export interface WriteLockQueue {
   request(worker: ChildProcess): void
   release(worker: ChildProcess): void
   /** The worker has ended. */
   forget(worker: ChildProcess): void
 }
 
-export function createWriteTurns(): WriteTurns {
+export function createWriteLockQueue(): WriteLockQueue {
   let holder: ChildProcess | undefined
   let waiting: readonly ChildProcess[] = []
 

@@ -1,15 +1,17 @@
-import type { WriteTurn } from '../storage/engines/sqlite/driver.ts'
+import type { WriteLock } from '../storage/engines/sqlite/driver.ts'
 
-/** A worker's part in taking turns to write to a SQLite database (ADR 80). */
-export interface SharedWriteTurn extends WriteTurn {
-  /** The supervisor gives this worker the turn; `isWanted`: another worker waits for it. */
+/** The lock of a worker for writes to a SQLite database, which the supervisor gives to one worker at a time (ADR 80). */
+export interface SharedWriteLock extends WriteLock {
+  /** The supervisor gives the lock to this worker; `isWanted`: another worker waits for it. */
   grant(isWanted: boolean): void
-  /** Another worker waits for the turn. */
+  /** Another worker waits for the lock. */
   want(): void
 }
 
-/** A worker keeps the turn until another one asks for it, so a worker that writes alone sends no messages. */
-export function createWriteTurn(tell: (type: 'write-requested' | 'write-released') => void): SharedWriteTurn {
+/** A worker keeps the lock until another one asks for it, so a worker that writes alone sends no messages. */
+export function createWriteLock(
+  report: (type: 'write-requested' | 'write-released') => void,
+): SharedWriteLock {
   let isHeld = false
   let isTaken = false
   let isWanted = false
@@ -19,13 +21,13 @@ export function createWriteTurn(tell: (type: 'write-requested' | 'write-released
     if (!isHeld || isTaken || !isWanted) return
     isHeld = false
     isWanted = false
-    tell('write-released')
+    report('write-released')
   }
   const wait = async () => {
     while (!isHeld) {
       if (waiting === undefined) {
         waiting = Promise.withResolvers()
-        tell('write-requested')
+        report('write-requested')
       }
       await waiting.promise
     }
@@ -48,7 +50,7 @@ export function createWriteTurn(tell: (type: 'write-requested' | 'write-released
       isWanted = wanted
       waiting?.resolve()
       waiting = undefined
-      // The change that waited takes the turn before this.
+      // The change that waited takes the lock before this.
       setImmediate(releaseIfWanted)
     },
     want() {
