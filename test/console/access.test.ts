@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiOf, claimMatch, managedRole, newName } from '../support/api/api-fixture.ts'
 import { chooseInCombobox } from '../support/console/combobox.ts'
-import { descriptionOf, openConsole } from '../support/console/console-page.ts'
+import { DRAWN_MS, descriptionOf, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { eventually } from '../support/eventually.ts'
@@ -10,9 +10,6 @@ import { createPerson } from '../support/signin/accounts.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** Members, roles, invites and explanations of access in the console. */
-
-/** Within it a page shows what it has received. */
-const DRAWN_MS = 500
 
 consoleSuite('access in the console', (cast) => {
   /** An organization with a folder, and an owner in a browser. */

@@ -13,6 +13,9 @@ export interface ConsolePage {
   open(path: string, heading: string): Promise<void>
 }
 
+/** Within it a page shows what it has received, or what a user did. */
+export const DRAWN_MS = 500
+
 /** A failed call is shown by the page; the browser reports it on its console as well. */
 const FAILED_CALL = /^Failed to load resource: /
 

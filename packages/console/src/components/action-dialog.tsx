@@ -48,7 +48,14 @@ export function ActionDialog(props: ActionDialogProps) {
   }
   const isConflict = hasStatus(error, PRECONDITION_FAILED)
   return (
-    <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onClose()} isDismissable>
+    <ModalOverlay
+      className="overlay"
+      isOpen
+      onOpenChange={(isOpen) => isOpen || onClose()}
+      // A key or a click beside the dialog would hide a failure, and lose what was entered. "Close" still closes it.
+      isDismissable={!isPending}
+      isKeyboardDismissDisabled={isPending}
+    >
       <Modal className={isWide ? 'modal wide' : 'modal'}>
         <Dialog className="dialog">
           <Heading slot="title" level={2}>
