@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { Button, Input, Label, SearchField, TextField } from 'react-aria-components'
 import { useAddressState } from '../address-state.ts'
 import { type Choice, SelectField } from './field.tsx'
@@ -28,22 +28,9 @@ export function TextFilter({
   name,
   placeholder = '',
 }: FilterProps & { readonly placeholder?: string }) {
-  const [{ [name]: applied = '' }, change] = useAddressState()
-  const [text, setText] = useState(applied)
-  // The address changes elsewhere too: by the back button, or a chip.
-  useEffect(() => setText(applied), [applied])
-  useEffect(() => {
-    if (text === applied) return
-    const timer = setTimeout(() => change({ [name]: text.trim() }), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text, applied, name, change])
+  const { text, type, apply } = useTyped(name)
   return (
-    <SearchField
-      className="field filter"
-      value={text}
-      onChange={setText}
-      onSubmit={(submitted) => change({ [name]: submitted.trim() })}
-    >
+    <SearchField className="field filter" value={text} onChange={type} onSubmit={apply}>
       <Label>{label}</Label>
       <Input placeholder={placeholder} />
     </SearchField>
@@ -51,14 +38,53 @@ export function TextFilter({
 }
 
 /** A day (UTC) as an ISO date. Browsers show it as their users write dates, and refuse days that do not exist. */
-export function DayFilter({ label, name }: FilterProps) {
-  const [{ [name]: applied = '' }, change] = useAddressState()
+export function DayFilter(props: FilterProps) {
+  return <CalendarFilter {...props} kind="date" />
+}
+
+/** A time in the zone of the browser, without a zone. */
+export function TimeFilter(props: FilterProps) {
+  return <CalendarFilter {...props} kind="datetime-local" />
+}
+
+function CalendarFilter({ label, name, kind }: FilterProps & { readonly kind: 'date' | 'datetime-local' }) {
+  const { text, type } = useTyped(name)
   return (
-    <TextField className="field filter" value={applied} onChange={(day) => change({ [name]: day })}>
+    <TextField className="field filter" value={text} onChange={type}>
       <Label>{label}</Label>
-      <Input type="date" />
+      <Input type={kind} />
     </TextField>
   )
+}
+
+/** Returns what is typed in a field of a filter. `type` changes it, `apply` does not wait until the user stops typing. */
+function useTyped(name: string) {
+  const [{ [name]: applied = '' }, change] = useAddressState()
+  const [text, setText] = useState(applied)
+  // The address follows later: until it does, it must not replace what is typed.
+  const isTyping = useRef(false)
+  const apply = useCallback((next: string) => change({ [name]: next.trim() }), [name, change])
+  useEffect(() => {
+    if (text.trim() === applied) {
+      isTyping.current = false
+      return
+    }
+    // The address changes elsewhere too: by the back button, or a chip.
+    if (!isTyping.current) {
+      setText(applied)
+      return
+    }
+    const timer = setTimeout(() => apply(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text, applied, apply])
+  return {
+    text,
+    type: (next: string) => {
+      isTyping.current = true
+      setText(next)
+    },
+    apply,
+  }
 }
 
 interface SelectFilterProps extends FilterProps {

@@ -6,7 +6,7 @@ import { messageOf } from '../api/query-client.ts'
 import { isUid } from '../uid.ts'
 import { useLate } from '../use-late.ts'
 import type { Choice } from './field.tsx'
-import { ChoiceBox } from './pickers.tsx'
+import { ChoiceBox, narrowed } from './pickers.tsx'
 
 const PAUSE_MS = 200
 
@@ -30,14 +30,18 @@ export function IdentityPicker(props: IdentityPickerProps) {
   useEffect(() => {
     if (value !== '' && name !== undefined) setText(name)
   }, [value, name])
-  const search = useLate(text.trim(), PAUSE_MS)
-  const { data, error, isFetching } = useQuery(candidatesQuery(folder, value === '' ? search : ''))
+  const typed = value === '' ? text.trim() : ''
+  const late = useLate(typed, PAUSE_MS)
+  const { data, error, isPlaceholderData } = useQuery(candidatesQuery(folder, late))
+  const isCurrent = late === typed && data !== undefined && !isPlaceholderData
+  const found = choicesOf(data?.identities ?? [], text.trim())
   return (
     <ChoiceBox
       {...box}
       value={value}
       problem={problem ?? (error === null ? undefined : messageOf(error))}
-      items={choicesOf(data?.identities ?? [], text.trim())}
+      // Until the server responds, the list is of what was typed before.
+      items={isCurrent ? found : narrowed(found, typed)}
       text={text}
       onText={(next) => {
         setText(next)
@@ -48,7 +52,7 @@ export function IdentityPicker(props: IdentityPickerProps) {
         onChange(choice.id)
       }}
       placeholder="Name or email address"
-      empty={isFetching ? 'Searching…' : 'No one found. Enter a uid, or invite the person.'}
+      empty={isCurrent ? 'No one found. Enter a uid, or invite the person.' : 'Searching…'}
     />
   )
 }

@@ -142,7 +142,7 @@ export function ChoicePicker<T, K extends QueryKey>(props: ChoicePickerProps<T, 
   return (
     <ChoiceBox
       {...box}
-      items={text === chosen ? choices : choices.filter((choice) => matches(choice, text))}
+      items={text === chosen ? choices : narrowed(choices, text)}
       text={text}
       onText={setText}
       onChoose={({ id, name }) => {
@@ -156,8 +156,18 @@ export function ChoicePicker<T, K extends QueryKey>(props: ChoicePickerProps<T, 
   )
 }
 
-const matches = ({ name, description = '' }: Choice, text: string): boolean =>
-  `${name} ${description}`.toLowerCase().includes(text.trim().toLowerCase())
+/** Returns the choices that match a text, in the order of the server: first what is called this, then what starts with it. */
+export function narrowed(choices: readonly Choice[], text: string): readonly Choice[] {
+  const sought = text.trim().toLowerCase()
+  const rank = ({ name, description = '' }: Choice) => {
+    const texts = [name.toLowerCase(), description.toLowerCase()]
+    if (texts.includes(sought)) return 0
+    return texts.some((one) => one.startsWith(sought)) ? 1 : 2
+  }
+  return choices
+    .filter(({ name, description = '' }) => `${name} ${description}`.toLowerCase().includes(sought))
+    .toSorted((a, b) => rank(a) - rank(b))
+}
 
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
@@ -195,7 +205,7 @@ function SearchPicker({ query, named: given, onChange, value, problem, ...box }:
   const choices = data?.choices ?? []
   // The first choices are narrowed here: while the server searches, and by one character.
   const isNarrowed = !isCurrent || typed.length < CHOICE_CHARS_MIN
-  const shown = isNarrowed ? choices.filter((choice) => matches(choice, typed)) : choices
+  const shown = isNarrowed ? narrowed(choices, typed) : choices
   const items = typed === '' && known && !shown.some(({ id }) => id === value) ? [known, ...shown] : shown
   return (
     <ChoiceBox

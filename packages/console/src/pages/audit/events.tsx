@@ -7,8 +7,8 @@ import { useAddressState } from '../../address-state.ts'
 import { eventsQuery, type NamedEvent, resourceByPathQuery } from '../../api/queries/audit.ts'
 import { messageText, queryClient } from '../../api/query-client.ts'
 import { Equivalent } from '../../components/copy.tsx'
-import { Field, SelectField, SwitchField } from '../../components/field.tsx'
-import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
+import { SelectField, SwitchField } from '../../components/field.tsx'
+import { FilterBar, FilterChips, SelectFilter, TextFilter, TimeFilter } from '../../components/filter-bar.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { Time } from '../../components/time.tsx'
@@ -133,7 +133,7 @@ function EventCell({ named }: { readonly named: NamedEvent }) {
 }
 
 function EventFilters() {
-  const [{ range = DEFAULT_RANGE, since = '', until = '' }, change] = useAddressState()
+  const [{ range = DEFAULT_RANGE }] = useAddressState()
   return (
     <FilterBar>
       <ActorFilter />
@@ -150,22 +150,8 @@ function EventFilters() {
       <RangeFilter />
       {range === CUSTOM && (
         <>
-          <div className="filter">
-            <Field
-              label="From"
-              type="datetime-local"
-              value={since}
-              onChange={(next) => change({ since: next })}
-            />
-          </div>
-          <div className="filter">
-            <Field
-              label="Until"
-              type="datetime-local"
-              value={until}
-              onChange={(next) => change({ until: next })}
-            />
-          </div>
+          <TimeFilter label="From" name="since" />
+          <TimeFilter label="Until" name="until" />
         </>
       )}
     </FilterBar>
