@@ -189,6 +189,55 @@ consoleSuite('forms in dialogs', (cast) => {
     assert.deepEqual(problems, [])
   })
 
+  test('a form is sent once, although it is sent twice before the page knows', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && /groups/.test(request.url())) sent.push(request.url())
+    })
+    await open(`/folders/${uid}`, name)
+    await page.getByRole('button', { name: 'Create a folder' }).first().click()
+    await fill(page, { Name: 'web' })
+    await page.evaluate(`for (const _ of [1, 2]) document.querySelector('.dialog form').requestSubmit()`)
+    await page.getByRole('heading', { level: 1, name: 'web' }).waitFor()
+    assert.equal(sent.length, 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('while the current version is loading after a conflict, nothing can be typed or saved; a failure to load it is shown', async () => {
+    const { uid } = await cast().organization()
+    const folder = await cast().admin.create(`iam/groups/${uid}`, { name: 'team' })
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    await open(`/folders/${folder.uid}?tab=settings`, 'team')
+    const dialog = page.getByRole('dialog')
+    const description = dialog.getByRole('textbox', { name: /Description/ })
+    const save = dialog.getByRole('button', { name: 'Save' })
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await description.fill('mine')
+    await cast().admin.patch(`iam/groups/${folder.uid}`, { description: 'by someone else' })
+    await save.click()
+    const load = dialog.getByRole('button', { name: 'Load the current version' })
+    const answer = Promise.withResolvers<void>()
+    let isOffline = true
+    await page.route(/\/iam\/v2beta1\/groups/, async (route) => {
+      if (isOffline) return route.abort()
+      await answer.promise
+      return route.continue()
+    })
+    await load.click()
+    await dialog.getByText(/The server does not respond/).waitFor()
+    assert.equal(await description.inputValue(), 'mine')
+    isOffline = false
+    await load.click()
+    await dialog.getByRole('textbox', { name: /Description/, disabled: true }).waitFor()
+    assert.equal(await save.isDisabled(), true)
+    answer.resolve()
+    await load.waitFor({ state: 'detached' })
+    assert.equal(await description.inputValue(), 'by someone else')
+    assert.deepEqual(problems, [])
+  })
+
   test('a violation that no field shows is in the alert, with the name of its field', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)

@@ -74,9 +74,19 @@ consoleSuite(
       await open(`/folders/${folder.uid}?tab=pull-policies&section=decisions&until=2024-02-31`, 'team')
       await decisions.getByText('the end of life of debian:10 is 2024-06-30').waitFor()
 
+      // Only what applies here can be chosen, so nothing can be chosen before that is known.
+      const answer = Promise.withResolvers<void>()
+      await page.route(/[bB]indings/, async (route) => {
+        await answer.promise
+        await route.continue()
+      })
       await open(`/repos/${repo.uid}?tab=pull-policies&section=overrides`, 'web')
+      await page.getByText('Loading the policies…').waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Create an override' }).count(), 0)
+      answer.resolve()
       await page.getByRole('button', { name: 'Create an override' }).click()
       await page.getByRole('button', { name: /Policy$/ }).click()
+      await page.getByRole('option').first().waitFor()
       assert.deepEqual(await page.getByRole('option').allInnerTexts(), ['end-of-life'])
       await page.getByRole('option', { name: 'end-of-life' }).click()
       await page.getByLabel('Digest').fill(image.digest)

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
-import type { FormEvent, ReactNode } from 'react'
+import { type FormEvent, type ReactNode, useRef } from 'react'
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
-import { hasStatus } from '../api/query-client.ts'
+import { hasStatus, messageOf } from '../api/query-client.ts'
 import { useSendWhenLoaded } from '../use-send-when-loaded.ts'
 import { Failure } from './failure.tsx'
 import { useFocusReturn } from './focus-return.ts'
@@ -38,24 +38,31 @@ export function ActionDialog(props: ActionDialogProps) {
   const { title, action, cancel = 'Cancel', isDangerous, isWide, isDisabled, isLoading = false } = props
   const { onClose, submit, onSent = onClose, reload, children } = props
   useFocusReturn()
-  const { mutate, error, isPending, reset } = useMutation({ mutationFn: submit, onSuccess: onSent })
+  // `isPending` follows later: a second press in between would send the form twice.
+  const isSent = useRef(false)
+  const { mutate, error, isPending, reset } = useMutation({
+    mutationFn: submit,
+    onSuccess: onSent,
+    onSettled: () => {
+      isSent.current = false
+    },
+  })
+  const current = useMutation({ mutationFn: async () => reload?.(), onSuccess: reset })
+  const isRefused = isDisabled === true || current.isPending
   const { send, isWaiting } = useSendWhenLoaded(isLoading, () => {
-    if (!isPending && isDisabled !== true) mutate()
+    if (isSent.current || isRefused) return
+    isSent.current = true
+    mutate()
   })
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
-    if (isDisabled !== true) send()
+    if (!isRefused) send()
   }
+  // A key or a click beside the dialog would hide a failure, and lose what was entered. "Close" still closes it.
+  const onOpenChange = (isOpen: boolean) => isOpen || isSent.current || onClose()
   const isConflict = hasStatus(error, PRECONDITION_FAILED)
   return (
-    <ModalOverlay
-      className="overlay"
-      isOpen
-      onOpenChange={(isOpen) => isOpen || onClose()}
-      // A key or a click beside the dialog would hide a failure, and lose what was entered. "Close" still closes it.
-      isDismissable={!isPending}
-      isKeyboardDismissDisabled={isPending}
-    >
+    <ModalOverlay className="overlay" isOpen onOpenChange={onOpenChange} isDismissable>
       <Modal className={isWide ? 'modal wide' : 'modal'}>
         <Dialog className="dialog">
           <Heading slot="title" level={2}>
@@ -68,11 +75,11 @@ export function ActionDialog(props: ActionDialogProps) {
                   Someone else changed this in the meantime. Load the current version, and then apply your
                   change again.
                 </p>
+                {current.error !== null && <p>{messageOf(current.error)}</p>}
                 <Button
                   className="button quiet"
-                  onPress={() => {
-                    void reload?.().then(reset)
-                  }}
+                  onPress={() => current.mutate()}
+                  isPending={current.isPending}
                 >
                   Load the current version
                 </Button>
@@ -80,7 +87,10 @@ export function ActionDialog(props: ActionDialogProps) {
             ) : (
               <Failure failure={error} />
             )}
-            {children(error)}
+            {/* The current version replaces what is entered. */}
+            <fieldset className="dialog-fields" disabled={current.isPending}>
+              {children(error)}
+            </fieldset>
             <div className="actions">
               <Button className="button quiet" onPress={onClose}>
                 {/* What is sent cannot be cancelled. */}
@@ -89,7 +99,7 @@ export function ActionDialog(props: ActionDialogProps) {
               <Button
                 type="submit"
                 className={isDangerous ? 'button danger' : 'button'}
-                isDisabled={isDisabled === true}
+                isDisabled={isRefused}
                 isPending={isPending}
               >
                 {isPending || isWaiting ? 'Working…' : action}

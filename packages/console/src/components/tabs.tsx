@@ -52,14 +52,9 @@ export function Tabs({ label, tabs, selected, onSelect, panelClass, children }: 
     else router.history.push(href)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    const next =
-      tabs[
-        nextIndex(
-          event.key,
-          tabs.findIndex(({ id }) => id === selected),
-          tabs.length,
-        )
-      ]
+    // The focus is at the tab of the last key, which may not be open yet.
+    const focused = tabs.findIndex(({ id }) => `${base}${id}` === document.activeElement?.id)
+    const next = tabs[nextIndex(event.key, focused, tabs.length)]
     if (next === undefined) return
     event.preventDefault()
     open(next)

@@ -89,7 +89,7 @@ export function ChangeDialog({
         await api.roleBindings.update(binding, { roleUid }, { ifMatch: data?.etag })
         await refreshAccess()
       }}
-      reload={refetch}
+      reload={() => refetch({ throwOnError: true })}
     >
       {(failure) => (
         <>

@@ -12,6 +12,7 @@ import {
 import { ActionButton } from '../../components/action-button.tsx'
 import { folderPathOf } from '../../components/breadcrumbs.tsx'
 import { Equivalent, Id, quoted } from '../../components/copy.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { Time } from '../../components/time.tsx'
@@ -22,22 +23,26 @@ import type { PullPolicyProps } from './pull-policies.tsx'
 /** Digests that pass a policy although it denies them, in a folder or repository and everything in it. */
 export function Overrides({ uid, path, isRepo }: PullPolicyProps) {
   const access = useAccess()
-  const { data: policies = [] } = useQuery({
-    ...policiesQuery(organizationOf(uid)),
-    enabled: access.holds(uid, 'policies.policy.list'),
-  })
-  const { data: bindings } = useQuery({
-    ...bindingsQuery(organizationOf(uid)),
-    enabled: access.holds(uid, 'policies.binding.list'),
+  const organization = organizationOf(uid)
+  const unreadable = access.missing(uid, 'policies.policy.list')
+  const policyList = useQuery({ ...policiesQuery(organization), enabled: unreadable === undefined })
+  const bindingList = useQuery({
+    ...bindingsQuery(organization),
+    enabled: access.missing(uid, 'policies.binding.list') === undefined,
   })
   const [dialog, setDialog] = useState<'create' | Override | undefined>()
+  for (const query of [policyList, bindingList])
+    if (query.isEnabled && query.data === undefined) return <NotLoaded what="the policies" query={query} />
+  const policies = policyList.data ?? []
+  const bindings = bindingList.data
   const close = () => setDialog(undefined)
   return (
     <>
       <div className="tab-actions">
         <ActionButton
           label="Create an override"
-          missing={access.missing(uid, 'policies.override.create')}
+          // Which policy it is for is chosen from a list.
+          missing={access.missing(uid, 'policies.override.create') ?? unreadable}
           onPress={() => setDialog('create')}
         />
       </div>
