@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { run as runFiles } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
@@ -233,10 +233,17 @@ async function run(files: readonly string[]): Promise<number> {
     signal: interrupt.signal,
   })
   const finished: Finished[] = []
+  const testedMs = new Map<string, number>()
   let isSuccess = true
   events.on('test:fail', () => {
     isSuccess = false
   })
+  for (const outcome of ['test:pass', 'test:fail'] as const)
+    events.on(outcome, ({ file, details }) => {
+      if (file === undefined || details.type === 'suite') return
+      const path = relative('.', file)
+      testedMs.set(path, (testedMs.get(path) ?? 0) + details.duration_ms)
+    })
   events.on('test:summary', ({ file, duration_ms }) => {
     const part = parts.find((one) => one.file === file)
     if (part !== undefined) finished.push({ ...part, durationMs: duration_ms })
@@ -249,7 +256,7 @@ async function run(files: readonly string[]): Promise<number> {
   printSlowest(finished)
   printSummary(text)
   if (interrupt.signal.aborted) return INTERRUPTED
-  const durations = durationsOf(finished, expectedMs)
+  const durations = durationsOf(finished, testedMs)
   writeDurations(DURATIONS, { ...known, ...durations })
   if (options.record && isWhole()) writeDurations(RECORDED, rounded(durations))
   return isSuccess ? 0 : 1
@@ -259,19 +266,19 @@ interface Finished extends TestProcess {
   readonly durationMs: number
 }
 
-/** The time of a group, divided among its files as it was expected. */
+/** The time of each process, divided among its files in proportion to the time of their tests: the rest is what starts for them. */
 function durationsOf(
   finished: readonly Finished[],
-  expectedMs: (file: string) => number,
+  testedMs: ReadonlyMap<string, number>,
 ): Record<string, number> {
-  return Object.fromEntries(
-    finished.flatMap((part) =>
-      part.members.map((file) => [
-        file,
-        Math.round((part.durationMs * expectedMs(file)) / Math.max(part.expectedMs, 1)),
-      ]),
-    ),
-  )
+  const durations: Record<string, number> = {}
+  for (const { members, durationMs } of finished) {
+    const times = members.map((file) => testedMs.get(file) ?? 0)
+    const sum = times.reduce((total, ms) => total + ms, 0)
+    for (const [at, file] of members.entries())
+      durations[file] = Math.round((durationMs * (times[at] ?? 0)) / Math.max(sum, 1))
+  }
+  return durations
 }
 
 function printSlowest(finished: readonly Finished[]): void {
