@@ -238,6 +238,52 @@ consoleSuite('forms in dialogs', (cast) => {
     assert.deepEqual(problems, [])
   })
 
+  test('the page asks before it is left while a form is sent', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const answer = Promise.withResolvers<void>()
+    await page.route(/\/registry\/.*repos/, async (route) => {
+      if (route.request().method() === 'POST') await answer.promise
+      await route.continue()
+    })
+    await open(`/folders/${uid}`, name)
+    await page.getByRole('tab', { name: 'Repositories' }).click()
+    await page.getByRole('button', { name: 'Create a repository' }).first().click()
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('web')
+    await page.getByRole('button', { name: 'Create the repository' }).click()
+    await page.getByRole('button', { name: 'Close' }).waitFor()
+    await page.evaluate('history.back()')
+    const question = page.getByRole('dialog', { name: 'Discard the changes?' })
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    answer.resolve()
+    await page.getByRole('heading', { level: 1, name: 'web' }).waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('after a dialog is closed, the end of its request does not open another page', async () => {
+    const { uid } = await cast().organization()
+    const folder = await cast().admin.create(`iam/groups/${uid}`, { name: 'team' })
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const answer = Promise.withResolvers<void>()
+    await page.route(/\/iam\/.*groups/, async (route) => {
+      if (route.request().method() === 'DELETE') await answer.promise
+      await route.continue()
+    })
+    await open(`/folders/${folder.uid}?tab=settings`, 'team')
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Type team to confirm' }).fill('team')
+    await page.getByRole('button', { name: 'Delete the folder' }).click()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('link', { name: 'Advisories' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+    const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    answer.resolve()
+    await (await deleted).finished()
+    await page.waitForTimeout(DRAWN_MS)
+    await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+    assert.deepEqual(problems, [])
+  })
+
   test('a violation that no field shows is in the alert, with the name of its field', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { DRAWN_MS } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 
@@ -82,6 +83,45 @@ consoleSuite('fields in which a user types', (cast) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Grant the role', exact: true }).click()
     const row = page.getByRole('grid', { name: 'Members' }).getByRole('row')
     await row.filter({ hasText: email }).filter({ hasText: 'here' }).first().waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('what is typed before a proposal is known stays the choice of the user', async () => {
+    const { organization, page, problems, open } = await signedIn()
+    const answer = Promise.withResolvers<void>()
+    await page.route(/\/iam\/v2beta1\/roles/, async (route) => {
+      await answer.promise
+      await route.continue()
+    })
+    await open(`/folders/${organization.uid}?tab=pull-tokens`, organization.name)
+    await page.getByRole('button', { name: 'Create a pull token' }).click()
+    const role = page.getByRole('combobox', { name: 'Role' })
+    await role.pressSequentially('viewer')
+    const read = page.waitForResponse(/\/iam\/v2beta1\/roles/)
+    answer.resolve()
+    await (await read).finished()
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(await role.inputValue(), 'viewer')
+    assert.deepEqual(problems, [])
+  })
+
+  test('what is typed in a filter is not a filter of the next page', async () => {
+    const { organization, page, problems, open } = await signedIn()
+    await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'web' })
+    await open('/audit', 'Audit log')
+    const code = Promise.withResolvers<void>()
+    await page.route(/\.js$/, async (route) => {
+      await code.promise
+      await route.continue()
+    })
+    const field = page.getByRole('searchbox', { name: 'Method' })
+    await field.pressSequentially('CreateGroup')
+    await page.getByRole('link', { name: 'Advisories' }).first().click()
+    await page.waitForURL(/\/advisories/)
+    await page.waitForTimeout(DRAWN_MS)
+    code.resolve()
+    await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+    assert.equal(new URL(page.url()).search, '')
     assert.deepEqual(problems, [])
   })
 })

@@ -52,6 +52,7 @@ export function ActionDialog(props: ActionDialogProps) {
   const { send, isWaiting } = useSendWhenLoaded(isLoading, () => {
     if (isSent.current || isRefused) return
     isSent.current = true
+    current.reset()
     mutate()
   })
   const onSubmit = (event: FormEvent) => {
@@ -88,7 +89,7 @@ export function ActionDialog(props: ActionDialogProps) {
               <Failure failure={error} />
             )}
             {/* The current version replaces what is entered. */}
-            <fieldset className="dialog-fields" disabled={current.isPending}>
+            <fieldset className="dialog-fields" disabled={current.isPending} inert={current.isPending}>
               {children(error)}
             </fieldset>
             <div className="actions">

@@ -25,8 +25,7 @@ export function FormDialog({ entered, what = 'The form', ...form }: FormDialogPr
     if (replaced !== current) setFirst(current)
     setReplaced(undefined)
   }
-  // Changes that are being saved are not lost.
-  const isGuarded = current !== first && !isSending
+  const isChanged = current !== first
   const question = unsaved(what)
   const send = async () => {
     setSending(true)
@@ -41,7 +40,8 @@ export function FormDialog({ entered, what = 'The form', ...form }: FormDialogPr
       <ActionDialog
         {...form}
         submit={send}
-        onClose={() => (isGuarded ? setClosing(true) : onClose())}
+        // What is being sent is not lost.
+        onClose={() => (isChanged && !isSending ? setClosing(true) : onClose())}
         onSent={onSent}
         {...(reload !== undefined && {
           reload: async () => {
@@ -50,7 +50,7 @@ export function FormDialog({ entered, what = 'The form', ...form }: FormDialogPr
           },
         })}
       />
-      {isGuarded && <LeaveGuard question={question} />}
+      {isChanged && <LeaveGuard question={question} />}
       {isClosing && <LeaveDialog question={question} onStay={() => setClosing(false)} onLeave={onClose} />}
     </>
   )

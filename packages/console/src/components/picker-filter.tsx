@@ -23,6 +23,7 @@ export function PickerFilter({ name, children }: PickerFilterProps) {
   return (
     <div className="filter">
       {children(value, (next) => {
+        if (next === value) return
         chosen.current = next === applied ? '' : next
         setValue(next)
         change({ [name]: next })

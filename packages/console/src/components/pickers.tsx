@@ -137,14 +137,13 @@ export function ChoicePicker<T, K extends QueryKey>(props: ChoicePickerProps<T, 
   const { query, onChange, ...box } = props
   const { data: choices = [], isPending } = useQuery(query)
   const chosen = choices.find(({ id }) => id === props.value)?.name ?? ''
-  const [text, setText] = useState(chosen)
-  useEffect(() => setText(chosen), [chosen])
+  const { text, setText, onText } = usePickerText(props.value, chosen, onChange)
   return (
     <ChoiceBox
       {...box}
       items={text === chosen ? choices : narrowed(choices, text)}
       text={text}
-      onText={setText}
+      onText={onText}
       onChoose={({ id, name }) => {
         // Immediately: a text that changes later opens the list again.
         setText(name)
@@ -169,6 +168,28 @@ export function narrowed(choices: readonly Choice[], text: string): readonly Cho
     .toSorted((a, b) => rank(a) - rank(b))
 }
 
+/** Returns the text of a picker: the name of what is chosen, or what is typed. */
+function usePickerText(value: string, chosen: string, onChange: (uid: string) => void) {
+  const [text, setText] = useState(chosen)
+  useEffect(() => {
+    if (chosen !== '') setText(chosen)
+  }, [chosen])
+  // Another value than the last one from here, for example after "Remove all filters".
+  const own = useRef(value)
+  useEffect(() => {
+    if (value === '' && own.current !== '') setText('')
+    own.current = value
+  }, [value])
+  const onText = (next: string) => {
+    if (next === text) return
+    setText(next)
+    // What is in the field is what is chosen. Without a choice, too: what is proposed later must not replace what the user types.
+    own.current = ''
+    onChange('')
+  }
+  return { text, setText, onText }
+}
+
 interface SearchPickerProps extends PickerProps {
   /** `text`: what to find; '' for the first choices. */
   readonly query: (
@@ -188,16 +209,7 @@ function SearchPicker({ query, named: given, onChange, value, problem, ...box }:
   })
   const known = picked?.id === value ? picked : (given ?? (value === '' ? undefined : choiceOfValue()))
   const chosen = known?.name ?? ''
-  const [text, setText] = useState(chosen)
-  useEffect(() => {
-    if (chosen !== '') setText(chosen)
-  }, [chosen])
-  // Another value than the last one from here, for example after "Remove all filters".
-  const own = useRef(value)
-  useEffect(() => {
-    if (value === '' && own.current !== '') setText('')
-    own.current = value
-  }, [value])
+  const { text, setText, onText } = usePickerText(value, chosen, onChange)
   const typed = text === chosen ? '' : text.trim()
   const late = useLate(typed, PAUSE_MS)
   const { data, error, isFetching } = useQuery(query(late.length < CHOICE_CHARS_MIN ? '' : late))
@@ -214,13 +226,7 @@ function SearchPicker({ query, named: given, onChange, value, problem, ...box }:
       problem={problem ?? (error === null ? undefined : messageOf(error))}
       items={items}
       text={text}
-      onText={(next) => {
-        setText(next)
-        // What is in the field is what is chosen.
-        if (value === '' || next === text) return
-        own.current = ''
-        onChange('')
-      }}
+      onText={onText}
       onChoose={(choice) => {
         setPicked(choice)
         setText(choice.name)

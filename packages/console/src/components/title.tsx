@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react'
+import { usePagePath } from '../use-page.ts'
 
 let hasNavigated = false
 
@@ -7,10 +8,15 @@ export function Title({ text, children }: { readonly text: string; readonly chil
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${text} – Berth`
+  }, [text])
+  // For another page, not for another text: someone else may rename what the user is editing.
+  const page = usePagePath()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page
+  useEffect(() => {
     // The address that the user opened has the focus where browsers put it.
     if (hasNavigated) heading.current?.focus()
     hasNavigated = true
-  }, [text])
+  }, [page])
   return (
     <h1 ref={heading} tabIndex={-1}>
       {children ?? text}

@@ -1,12 +1,12 @@
 import type { ReceivedInvite } from '@berth/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
 import { api } from '../api/client.ts'
 import { parentOf } from '../api/queries/groups.ts'
 import { receivedInvitesQuery } from '../api/queries/home.ts'
 import { messageOf, queryClient } from '../api/query-client.ts'
 import { Time } from '../components/time.tsx'
+import { useLeave } from '../use-page.ts'
 
 /** The open invites for the address of the user. Nothing is shown where there are none. */
 export function ReceivedInvites() {
@@ -27,13 +27,13 @@ export function ReceivedInvites() {
 
 function Received({ invite }: { readonly invite: ReceivedInvite }) {
   const { uid, groupPath, roleName, inviter, expirationTime } = invite
-  const navigate = useNavigate()
+  const leave = useLeave()
   const { mutate, isPending, error } = useMutation({
     mutationFn: () => api.invitations.acceptReceivedInvite({ uid }),
     onSuccess: async () => {
       // What the user may see has changed.
       await queryClient.invalidateQueries()
-      await navigate({ to: '/folders/$', params: { _splat: parentOf(uid) }, search: {} })
+      await leave({ to: '/folders/$', params: { _splat: parentOf(uid) }, search: {} })
     },
   })
   return (

@@ -1,7 +1,6 @@
 import { formats } from '@berth/advisory-formats/advisory-record.ts'
 import type { AdvisoryFeed } from '@berth/client'
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { feedQuery } from '../../api/queries/advisories.ts'
@@ -11,6 +10,7 @@ import { violationOf } from '../../api/query-client.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { CheckboxField, Field, SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { useLeave } from '../../use-page.ts'
 import { formatNames } from '../advisories/document-columns.tsx'
 import { DEFAULT_INTERVAL, intervalChoices } from './feed-texts.tsx'
 
@@ -63,7 +63,7 @@ interface DialogProps {
 
 export function AddFeedDialog({ folder, onClose }: DialogProps & { readonly folder: string }) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   const [url, setUrl] = useState('')
   const [settings, setSettings] = useState<Settings>({
     format: '',
@@ -80,7 +80,7 @@ export function AddFeedDialog({ folder, onClose }: DialogProps & { readonly fold
       submit={async () => {
         const { uid } = await api.advisoryFeeds.create(folder, { url, ...settings })
         await queries.invalidateQueries({ queryKey: ['advisory-feeds'] })
-        await navigate({ to: '/advisory-feeds/$', params: { _splat: uid } })
+        await leave({ to: '/advisory-feeds/$', params: { _splat: uid } })
       }}
     >
       {(failure) => (
@@ -147,7 +147,7 @@ export function DeleteFeedDialog({
   onClose,
 }: DialogProps & { readonly feed: AdvisoryFeed }) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   return (
     <ConfirmDialog
       title="Delete the feed"
@@ -156,7 +156,7 @@ export function DeleteFeedDialog({
       onClose={onClose}
       submit={async () => {
         await api.advisoryFeeds.delete(uid)
-        await navigate({
+        await leave({
           to: '/folders/$',
           params: { _splat: parentOf(uid) },
           search: { tab: 'advisories', section: 'feeds' },

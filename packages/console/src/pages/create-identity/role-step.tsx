@@ -2,7 +2,6 @@ import type { Identity } from '@berth/client'
 import { createIdentityWithRoles } from '@berth/workloads/creation.ts'
 import { describeTrust } from '@berth/workloads/trust.ts'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { useAccess } from '../../api/access.ts'
@@ -16,6 +15,7 @@ import { Equivalent } from '../../components/copy.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { NameFields } from '../../components/name-fields.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
+import { useLeave } from '../../use-page.ts'
 import { useSendWhenLoaded } from '../../use-send-when-loaded.ts'
 import type { StepProps } from './create-identity.tsx'
 import { commandOf, proposedName, ruleOf } from './wizard.ts'
@@ -26,7 +26,7 @@ const PULL_ROLE = 'registry.pull'
 
 /** The last step: the name and the role, and the creation of both or neither. */
 export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
-  const navigate = useNavigate()
+  const leave = useLeave()
   const organization = organizationOf(folder.uid)
   const path = usePath(folder.uid, folder.name)
   const missing = useAccess().missing(folder.uid, 'role_bindings.create')
@@ -51,7 +51,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
       const { uid } = await createIdentityWithRoles(api, folder.uid, input, role === '' ? [] : [role])
       await refreshAccess()
       // "Back" does not return to a form that would create it again.
-      await navigate({
+      await leave({
         to: '/identities/$',
         params: { _splat: uid },
         search: { tab: 'workflow', created: 'yes' },
@@ -97,7 +97,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
         problem={violationOf(failure, 'roleUid')}
       />
       <div className="actions">
-        <Button className="button quiet" onPress={() => goTo('details')}>
+        <Button className="button quiet" isDisabled={isWorking} onPress={() => goTo('details')}>
           Back
         </Button>
         <Button type="submit" className="button" isDisabled={isWorking || name === ''}>

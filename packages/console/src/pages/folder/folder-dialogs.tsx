@@ -1,12 +1,12 @@
 import type { Group } from '@berth/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { folderQuery, parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
 import { NameFields, type Naming } from '../../components/name-fields.tsx'
+import { useLeave } from '../../use-page.ts'
 
 /** Dialogs that create, change and delete folders and organizations. */
 
@@ -21,7 +21,7 @@ export function CreateFolderDialog({
   readonly onClose: () => void
 }) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   const [naming, setNaming] = useState({ name: '', description: '' })
   const kind = parent === '' ? 'organization' : 'folder'
   return (
@@ -36,7 +36,7 @@ export function CreateFolderDialog({
         await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
         // The creator of an organization has a new role.
         await queries.invalidateQueries({ queryKey: ['who-am-i'] })
-        await navigate({ to: '/folders/$', params: { _splat: uid } })
+        await leave({ to: '/folders/$', params: { _splat: uid } })
       }}
     >
       {(failure) => <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />}
@@ -82,7 +82,7 @@ export function EditFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
 
 export function DeleteFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   const { uid, name } = folder.value
   const parent = parentOf(uid)
   return (
@@ -92,9 +92,7 @@ export function DeleteFolderDialog({ folder, kind, onClose }: FolderDialogProps)
       onClose={onClose}
       submit={async () => {
         await api.groups.delete(uid)
-        await (parent === ''
-          ? navigate({ to: '/' })
-          : navigate({ to: '/folders/$', params: { _splat: parent } }))
+        await (parent === '' ? leave({ to: '/' }) : leave({ to: '/folders/$', params: { _splat: parent } }))
         await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
         queries.removeQueries({ queryKey: ['folder', uid] })
       }}

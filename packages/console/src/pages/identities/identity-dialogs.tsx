@@ -2,7 +2,6 @@ import type { Identity } from '@berth/client'
 import { deleteIdentityWithBindings } from '@berth/workloads/creation.ts'
 import { identityKind } from '@berth/workloads/identity-kinds.ts'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { refreshAccess } from '../../api/access-changes.ts'
 import { api } from '../../api/client.ts'
@@ -11,6 +10,7 @@ import { identityQuery, rolesOfIdentityQuery } from '../../api/queries/iam/ident
 import type { Versioned } from '../../api/queries/pages.ts'
 import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
 import { NameFields } from '../../components/name-fields.tsx'
+import { useLeave } from '../../use-page.ts'
 
 /** Dialogs that edit and delete an identity. */
 
@@ -64,7 +64,7 @@ export function DeleteIdentityDialog({
   readonly onClose: () => void
 }) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   const { uid, name } = identity
   const folder = parentOf(uid)
   const isPullToken = identityKind(identity) === 'pull_token'
@@ -78,7 +78,7 @@ export function DeleteIdentityDialog({
       submit={async () => {
         await deleteIdentityWithBindings(api, uid)
         const tab = isPullToken ? 'pull-tokens' : 'identities'
-        await navigate(
+        await leave(
           folder === '' ? { to: '/' } : { to: '/folders/$', params: { _splat: folder }, search: { tab } },
         )
         await refreshAccess()

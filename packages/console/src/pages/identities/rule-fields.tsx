@@ -81,7 +81,7 @@ export function RuleFields(props: RuleFieldsProps) {
         />
         <Field
           label="Audience (optional)"
-          hint="Empty: this server."
+          hint="Empty: this server. Several are separated by spaces."
           {...common('audience')}
           problem={problemOf('audience', problems, failure) ?? problemOf('audiences', {}, failure)}
         />

@@ -57,7 +57,7 @@ export function customRule(kind: CustomKind, values: FieldValues): CustomRule {
         subject: value('subject'),
         issuerKeys: value('issuerKeys'),
         ...(Number.isNaN(expires.getTime()) ? {} : { expirationTime: expires.toISOString() }),
-        ...(value('audience') === '' ? {} : { audiences: [value('audience')] }),
+        ...(value('audience') === '' ? {} : { audiences: value('audience').split(/\s+/) }),
       },
     }),
     aws: () => ({ awsIdentity: { awsAccount: value('awsAccount'), ...choice('arn'), ...choice('userId') } }),
@@ -72,14 +72,15 @@ const required: Readonly<Record<CustomKind, readonly string[]>> = {
   aws: ['awsAccount', 'arn', 'userId'],
 }
 
-/** A time for an input of the type `datetime-local`, in the zone of the browser. */
+/** A time for an input of the type `datetime-local`, in the zone of the browser. Saved unchanged, it is the same time. */
 function localTime(ms: number): string {
   const date = new Date(ms)
-  return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+  const text = new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1)
+  return text.replace(/:00\.000$/, '')
 }
 
 /** When new keys expire, unless the user says otherwise. */
-export const defaultExpiry = (): string => localTime(Date.now() + 90 * DAY_MS)
+export const defaultExpiry = (): string => localTime(new Date().setSeconds(0, 0) + 90 * DAY_MS)
 
 /** Returns the kind of the rule of an identity, and its values for a form; undefined if it cannot be changed. */
 export function valuesOfRule({
@@ -111,7 +112,7 @@ export function valuesOfRule({
         issuerKeys: staticKeys.issuerKeys,
         expires:
           staticKeys.expirationTime === undefined ? '' : localTime(Date.parse(staticKeys.expirationTime)),
-        audience: staticKeys.audiences?.[0] ?? '',
+        audience: staticKeys.audiences?.join(' ') ?? '',
       },
     }
   if (awsIdentity !== undefined)

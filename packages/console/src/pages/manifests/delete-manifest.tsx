@@ -1,6 +1,5 @@
 import type { DeleteManifestResponse } from '@berth/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
 import { manifestDeletionQuery } from '../../api/queries/registry/manifests.ts'
 import { messageOf } from '../../api/query-client.ts'
@@ -8,6 +7,7 @@ import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Command, quoted } from '../../components/copy.tsx'
 import { shortDigest } from '../../components/digest.tsx'
 import { formatBytes, plural } from '../../components/quantity.tsx'
+import { useLeave } from '../../use-page.ts'
 
 interface DeleteManifestProps {
   /** uid of the repository. */
@@ -20,7 +20,7 @@ interface DeleteManifestProps {
 /** Deletes a manifest after it has shown what is deleted with it. */
 export function DeleteManifestDialog({ repo, path, digest, onClose }: DeleteManifestProps) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   const { data, error } = useQuery(manifestDeletionQuery(repo, digest))
   return (
     <ActionDialog
@@ -31,7 +31,7 @@ export function DeleteManifestDialog({ repo, path, digest, onClose }: DeleteMani
       onClose={onClose}
       submit={async () => {
         await api.manifests.delete({ uid: repo, digest })
-        await navigate({ to: '/repos/$', params: { _splat: repo }, search: { tab: 'images' } })
+        await leave({ to: '/repos/$', params: { _splat: repo }, search: { tab: 'images' } })
         for (const key of ['manifests', 'tags', 'referrers', 'repos'])
           await queries.invalidateQueries({ queryKey: [key] })
         queries.removeQueries({ queryKey: ['manifest', repo] })

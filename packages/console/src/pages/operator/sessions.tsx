@@ -25,7 +25,7 @@ export function Sessions() {
   const [{ identity = '' }] = useAddressState()
   const access = useAccess()
   const missing = access.missing('', 'operator.update')
-  const [ending, setEnding] = useState<OperatorSession | 'all' | undefined>()
+  const [ending, setEnding] = useState<Ending | undefined>()
   const chosen = useOperatorChoice(userChoices, identity)
   const person: Person = { identity, name: chosen?.name ?? identity, email: emailOf(chosen) }
   return (
@@ -43,7 +43,7 @@ export function Sessions() {
             label={`End all sessions of ${person.name}`}
             isQuiet
             missing={missing}
-            onPress={() => setEnding('all')}
+            onPress={() => setEnding({ allOf: person })}
           />
         </div>
       )}
@@ -85,7 +85,7 @@ export function Sessions() {
                 label="End"
                 object={`the session of ${userOf(one)}`}
                 missing={missing}
-                onPress={() => setEnding(one)}
+                onPress={() => setEnding({ one })}
               />
             ),
           },
@@ -93,9 +93,7 @@ export function Sessions() {
         empty={<p>There are no active sessions{identity === '' ? '' : ` of ${person.name}`}.</p>}
       />
       <Equivalent command={`berth admin sessions list${identity === '' ? '' : ` ${optionOf(person)}`}`} />
-      {ending !== undefined && (
-        <EndDialog which={ending} person={person} onClose={() => setEnding(undefined)} />
-      )}
+      {ending !== undefined && <EndDialog ending={ending} onClose={() => setEnding(undefined)} />}
     </>
   )
 }
@@ -159,16 +157,12 @@ function methodOf({ method, vouchedBy }: OperatorSession): string {
   return vouchedBy === 'organization' ? `${text} of an organization` : text
 }
 
-interface EndDialogProps {
-  readonly which: OperatorSession | 'all'
-  /** Whose sessions all end. */
-  readonly person: Person
-  readonly onClose: () => void
-}
+/** A session, or all sessions of a person. */
+type Ending = { readonly one: OperatorSession } | { readonly allOf: Person }
 
-function EndDialog({ which, person, onClose }: EndDialogProps) {
+function EndDialog({ ending, onClose }: { readonly ending: Ending; readonly onClose: () => void }) {
   const queries = useQueryClient()
-  const isAll = which === 'all'
+  const isAll = 'allOf' in ending
   return (
     <ChangeDialog
       title={isAll ? 'End all sessions' : 'End the session'}
@@ -178,17 +172,17 @@ function EndDialog({ which, person, onClose }: EndDialogProps) {
       onClose={onClose}
       submit={async () => {
         await (isAll
-          ? api.operatorSessions.endIdentitySessions({ identityUid: person.identity })
-          : api.operatorSessions.endSession({ id: which.id }))
+          ? api.operatorSessions.endIdentitySessions({ identityUid: ending.allOf.identity })
+          : api.operatorSessions.endSession({ id: ending.one.id }))
         await queries.invalidateQueries({ queryKey: ['operator'] })
       }}
     >
       <p>
         {isAll
-          ? `${person.name} is signed out everywhere: in browsers and command lines, and the tokens of all sessions become invalid.`
-          : `${userOf(which)} is signed out there, and the tokens of the session become invalid.${which.current ? ' This is your own session.' : ''}`}
+          ? `${ending.allOf.name} is signed out everywhere: in browsers and command lines, and the tokens of all sessions become invalid.`
+          : `${userOf(ending.one)} is signed out there, and the tokens of the session become invalid.${ending.one.current ? ' This is your own session.' : ''}`}
       </p>
-      <Equivalent command={`berth admin sessions revoke ${isAll ? optionOf(person) : which.id}`} />
+      <Equivalent command={`berth admin sessions revoke ${isAll ? optionOf(ending.allOf) : ending.one.id}`} />
     </ChangeDialog>
   )
 }

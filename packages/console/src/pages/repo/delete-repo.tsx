@@ -1,6 +1,5 @@
 import type { Repo } from '@berth/client'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { parentOf } from '../../api/queries/groups.ts'
@@ -8,6 +7,7 @@ import type { Versioned } from '../../api/queries/pages.ts'
 import { everyTag, tagsQuery } from '../../api/queries/registry/tags.ts'
 import { DeleteDialog } from '../../components/form-dialog.tsx'
 import { plural } from '../../components/quantity.tsx'
+import { useLeave } from '../../use-page.ts'
 
 /** Deletes a repository, after it has said what blocks that. */
 
@@ -18,7 +18,7 @@ interface DeleteRepoDialogProps {
 
 export function DeleteRepoDialog({ repo, onClose }: DeleteRepoDialogProps) {
   const queries = useQueryClient()
-  const navigate = useNavigate()
+  const leave = useLeave()
   const access = useAccess()
   const { uid, name } = repo.value
   const parent = parentOf(uid)
@@ -35,7 +35,7 @@ export function DeleteRepoDialog({ repo, onClose }: DeleteRepoDialogProps) {
       onClose={onClose}
       submit={async () => {
         await api.repos.delete(uid)
-        await navigate({ to: '/folders/$', params: { _splat: parent }, search: { tab: 'repositories' } })
+        await leave({ to: '/folders/$', params: { _splat: parent }, search: { tab: 'repositories' } })
         await queries.invalidateQueries({ queryKey: ['repos', parent] })
         queries.removeQueries({ queryKey: ['repo', uid] })
       }}

@@ -1,6 +1,6 @@
 import type { Role, RoleBinding } from '@berth/client'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { organizationOf, parentOf } from '../../api/queries/groups.ts'
@@ -14,6 +14,7 @@ import { PageTabs } from '../../components/page-tabs.tsx'
 import { ResourceHead } from '../../components/resource-head.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Time } from '../../components/time.tsx'
+import { useLeave } from '../../use-page.ts'
 import { CapabilityList } from './capability-list.tsx'
 import { CompareRoles } from './compare.tsx'
 import { blockersOf, DeleteRoleDialog, EditRoleDialog } from './role-dialogs.tsx'
@@ -33,7 +34,7 @@ const MANAGED = 'Managed roles come with Berth and do not change'
 
 function RoleDetails({ role }: { readonly role: Versioned<Role> }) {
   const { uid, name, description, capabilities, createTime, updateTime } = role.value
-  const navigate = useNavigate()
+  const leave = useLeave()
   const access = useAccess()
   const [dialog, setDialog] = useState<'edit' | 'delete' | undefined>()
   const close = () => setDialog(undefined)
@@ -89,7 +90,7 @@ function RoleDetails({ role }: { readonly role: Versioned<Role> }) {
           use={use}
           onClose={close}
           onDeleted={() =>
-            void navigate({ to: '/folders/$', params: { _splat: folder }, search: { tab: 'roles' } })
+            void leave({ to: '/folders/$', params: { _splat: folder }, search: { tab: 'roles' } })
           }
         />
       )}

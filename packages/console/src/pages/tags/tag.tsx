@@ -1,6 +1,6 @@
 import type { Tag, TagDetails } from '@berth/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
@@ -20,6 +20,7 @@ import { Bytes } from '../../components/quantity.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
+import { useLeave } from '../../use-page.ts'
 import { DeleteTagsDialog } from '../repo/delete-tags.tsx'
 import { TagBadges, targetText } from '../repo/tag-facts.tsx'
 import { digestCommands, type ImageCommand, type Tool, Usage } from '../repo/usage.tsx'
@@ -43,7 +44,7 @@ export function TagPage() {
 function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
   const { uid, name, digest } = tag.value
   const repo = parentOf(uid)
-  const navigate = useNavigate()
+  const leave = useLeave()
   const { data: parent } = useQuery(repoQuery(repo))
   const { data: details } = useQuery(tagDetailsQuery(uid))
   const missing = useAccess().missing(repo, 'manifest.list')
@@ -90,7 +91,7 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
           path={path}
           uids={[uid]}
           onClose={close}
-          onDeleted={() => void navigate({ to: '/repos/$', params: { _splat: repo } })}
+          onDeleted={() => void leave({ to: '/repos/$', params: { _splat: repo } })}
         />
       )}
       {digest === '' && <p className="muted">This tag has no image yet.</p>}

@@ -1,0 +1,34 @@
+import { type NavigateOptions, useMatch, useNavigate, useRouter } from '@tanstack/react-router'
+import { useCallback } from 'react'
+
+/** The page that a component is on. The address may be that of the next page already: while its code loads, and after a dialog is closed. */
+
+/** Path of the page in the console. */
+export const usePagePath = (): string | undefined =>
+  useMatch({ strict: false, select: ({ pathname }) => comparable(pathname) })
+
+/** Returns a function that says whether the user is still on this page. */
+export function useIsOnPage(): () => boolean {
+  const router = useRouter()
+  const page = usePagePath()
+  return useCallback(() => comparable(router.latestLocation.pathname) === page, [router, page])
+}
+
+/** Returns a function that opens another page after something was done here, unless the user has left this page meanwhile. */
+export function useLeave(): (to: NavigateOptions) => Promise<void> {
+  const navigate = useNavigate()
+  const isOnPage = useIsOnPage()
+  return async (to) => {
+    // What was entered is sent: nothing is lost.
+    if (isOnPage()) await navigate({ ...to, ignoreBlocker: true })
+  }
+}
+
+/** The router encodes the path of a page, but not that of an address. */
+function comparable(path: string): string {
+  try {
+    return decodeURIComponent(path).replace(/\/$/, '')
+  } catch {
+    return path
+  }
+}
