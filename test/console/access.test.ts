@@ -124,7 +124,7 @@ consoleSuite('access in the console', (cast) => {
     await page.getByText('Nothing found').waitFor()
     await chooseInCombobox(page, 'Role', 'duty-59', /^duty-59/)
     const folder = page.getByRole('combobox', { name: 'In' })
-    assert.equal(await folder.inputValue(), organization.name)
+    await eventually(async () => (await folder.inputValue()) === organization.name)
     await chooseInCombobox(page, 'In', last.name, new RegExp(`/${last.name}$`))
     assert.equal(await folder.inputValue(), `${organization.name}/${last.name}`)
     await folder.press('Tab')
@@ -153,6 +153,10 @@ consoleSuite('access in the console', (cast) => {
     await open('/advisories', 'Advisories')
     const filter = page.getByRole('combobox', { name: 'Folder' })
     const options = page.getByRole('option')
+    const shelves = options.filter({ hasText: '/shelf-' })
+    // The first folders: a search that starts before they are read cancels that, and leaves no list.
+    await filter.focus()
+    await shelves.nth(11).waitFor()
     // Until the server responds, the list shows what matches of the first folders, which have another order.
     const pressed = Promise.withResolvers<void>()
     await page.route('**/resources:search*', async (route) => {
@@ -160,7 +164,10 @@ consoleSuite('access in the console', (cast) => {
       await route.continue()
     })
     await filter.fill(`${organization.name}/shelf-`)
-    const before = await options.allInnerTexts()
+    const before = await eventually(
+      () => options.allInnerTexts(),
+      (names) => names.length === 12 && names.every((name) => name.includes('/shelf-')),
+    )
     const middle = options.nth(Math.floor(before.length / 2))
     const name = await middle.innerText()
     await middle.hover()
@@ -327,6 +334,7 @@ consoleSuite('access in the console', (cast) => {
     await page.getByRole('textbox', { name: 'Name' }).fill('tagger')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Load the current version' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).and(page.locator('[value="tag keeper"]')).waitFor()
     await page.getByRole('textbox', { name: 'Name' }).fill('tagger')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: 'tagger' }).waitFor()

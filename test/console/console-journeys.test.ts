@@ -54,6 +54,8 @@ consoleSuite('the console', (cast) => {
       .waitFor()
 
     await page.getByRole('link', { name: 'crew' }).click()
+    // The page of the repository, which is shown until then, has a tab of the same name.
+    await page.getByRole('heading', { level: 1, name: 'crew' }).waitFor()
     await page.getByRole('tab', { name: 'Settings' }).click()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     const confirm = page.getByRole('button', { name: 'Delete the folder' })

@@ -211,8 +211,8 @@ consoleSuite('images in the console', (cast) => {
     const { organization, folder, repo, old } = await prepared()
     const viewer = await cast().signIn('viewer', organization.uid)
     await viewer.open(`/manifests/${repo.uid}/${old.digest}`, `Image ${short(old)}`)
-    assert.equal(await viewer.page.getByRole('button', { name: 'Delete' }).isDisabled(), true)
     await viewer.page.getByText('Requires the capability manifest.delete').waitFor()
+    assert.equal(await viewer.page.getByRole('button', { name: 'Delete' }).isDisabled(), true)
     const address = `/registry/v2beta1/repos/${repo.uid}/manifests/${old.digest}`
     const refused = await viewer.page.evaluate<number>(`(async () => {
       const { csrfToken } = JSON.parse(document.getElementById('session').textContent)

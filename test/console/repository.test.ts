@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { newName } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
+import { waitUntil } from '../support/browser/chromium.ts'
 import { descriptionOf } from '../support/console/console-page.ts'
 import { type ConsoleFixture, consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, MARKUP, OVERRIDE, VERY_LONG } from '../support/console/hostile.ts'
@@ -225,6 +226,7 @@ consoleSuite(
       await dialog.getByRole('button', { name: 'Load the current version' }).click()
       await dialog.waitFor({ state: 'detached' })
       assert.equal(await patterns.inputValue(), 'theirs')
+      await waitUntil(page, "shown.has('theirs')")
       await page.waitForTimeout(200)
       // The version before both is never shown again.
       assert.deepEqual(await page.evaluate('[...shown]'), ['v1.*', 'theirs'])
@@ -256,8 +258,8 @@ consoleSuite(
       const viewer = await cast().signIn('viewer', organization.uid)
       await viewer.open(`/repos/${repo}?tab=policy&section=runs`, 'app')
       await viewer.page.getByRole('grid', { name: 'Runs' }).getByText('1 tag and 0 manifests').waitFor()
-      assert.equal(await viewer.page.getByRole('button', { name: 'Run retention now' }).isDisabled(), true)
       await viewer.page.getByText('Requires the capability repo.update').first().waitFor()
+      assert.equal(await viewer.page.getByRole('button', { name: 'Run retention now' }).isDisabled(), true)
       await assertAccessible(viewer.page, 'policy with runs, read only')
       assert.deepEqual(viewer.problems, [])
       const role = await createRole(cast().berth, organization.uid, ['groups.list'], newName('lister'))
@@ -374,8 +376,8 @@ consoleSuite(
       const { page, problems, open, repo, organization } = await prepared()
       await open(`/repos/${repo}?tab=readme`, 'app')
       await page.getByText('There is no README yet').waitFor()
-      assert.equal(await page.getByRole('button', { name: 'Write a README' }).isDisabled(), true)
       await page.getByText('Requires the capability repo.internal.admin').waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Write a README' }).isDisabled(), true)
       assert.deepEqual(problems, [])
 
       const writer = await cast().signIn('catalog.admin', organization.uid)
@@ -390,6 +392,7 @@ consoleSuite(
       await writer.page.getByRole('button', { name: 'Save' }).click()
       await writer.page.getByText('Someone else changed this in the meantime').waitFor()
       await writer.page.getByRole('button', { name: 'Load the current version' }).click()
+      await writer.page.getByText('Someone else changed this').waitFor({ state: 'detached' })
       await writer.page.getByRole('tab', { name: 'Write' }).click()
       assert.equal(await text.inputValue(), 'Theirs')
       await text.fill('x'.repeat(65 * 1024))

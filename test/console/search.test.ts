@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { newName } from '../support/api/api-fixture.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { MARKUP, OVERRIDE } from '../support/console/hostile.ts'
+import { assertFocused } from '../support/console/keyboard.ts'
 import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
@@ -32,9 +33,13 @@ consoleSuite('search in the console', (cast) => {
     await pushImage(ociClient(berth, await bearerOf(berth, pusher)), path, image, '1.2')
     return { organization, mark, folder, repo, image, path }
   }
+  /** Waits for the focus as well: what is typed before is lost. */
+  const openSearch = async (page: Page, key = 'Control+k') => {
+    await page.keyboard.press(key)
+    await assertFocused(page, 'searchbox', /^Search by name/)
+  }
   const type = async (page: Page, text: string) => {
-    await page.keyboard.press('Control+k')
-    await page.getByRole('dialog').getByRole('searchbox').waitFor()
+    await openSearch(page)
     await page.keyboard.type(text)
   }
   const option = (page: Page, name: string) => page.getByRole('option', { name })
@@ -77,8 +82,7 @@ consoleSuite('search in the console', (cast) => {
     await open(`/folders/${organization.uid}`, organization.name)
     const button = page.getByRole('button', { name: 'Create a folder' })
     await button.focus()
-    await page.keyboard.press('/')
-    await page.getByRole('dialog').getByRole('searchbox').waitFor()
+    await openSearch(page, '/')
     assert.equal(await page.getByRole('dialog').getByRole('searchbox').inputValue(), '')
     await page.keyboard.type('x')
     await page.getByText('Type at least 2 characters.').waitFor()
@@ -98,7 +102,7 @@ consoleSuite('search in the console', (cast) => {
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
     await open(`/folders/${folder}`, `${mark}-team`)
     await open(`/folders/${organization.uid}`, organization.name)
-    await page.keyboard.press('Control+k')
+    await openSearch(page)
     const recent = page.getByRole('group', { name: 'Recent' }).getByRole('option')
     await recent.first().waitFor()
     assert.deepEqual(await recent.locator('span').first().textContent(), organization.name)
@@ -143,7 +147,7 @@ consoleSuite('search in the console', (cast) => {
     const { organization, mark } = await newTree()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
     await open('', 'Home')
-    await page.keyboard.press('Control+k')
+    await openSearch(page)
     await option(page, 'Audit log').waitFor()
     await assertAccessible(page, 'search empty')
     await page.keyboard.type(mark)

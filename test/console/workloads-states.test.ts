@@ -36,8 +36,9 @@ consoleSuite('states of identities and pull tokens', (cast) => {
       ['Delete', 'identity.delete'],
       ['Change the rule', 'identity.update'],
     ] as const) {
-      const button = page.getByRole('button', { name, exact: true })
-      assert.equal(await button.isDisabled(), true, name)
+      // Which permissions the user has may be read after the page.
+      const button = page.getByRole('button', { name, exact: true, disabled: true })
+      await button.waitFor()
       const description = await button.getAttribute('aria-describedby')
       assert.match((await page.locator(`[id="${description}"]`).textContent()) ?? '', new RegExp(capability))
     }

@@ -7,7 +7,10 @@ import type { Page } from 'playwright-core'
 import { parse } from 'yaml'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
 import { commandLine } from '../support/cli/command-line.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { assertFocused } from '../support/console/keyboard.ts'
+import { eventually } from '../support/eventually.ts'
 import { hostOf } from '../support/registry/registry.ts'
 import { temporaryDirectory } from '../support/server/process.ts'
 import { SUBJECT, startIssuer } from '../support/tokens/issuer.ts'
@@ -237,6 +240,8 @@ consoleSuite('workloads in the console', (cast) => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Project path' }).waitFor()
+    // A step that has been rendered takes the focus a moment later.
+    await assertFocused(page, 'heading', 'Workload')
     await page.keyboard.press('Tab')
     assert.equal(
       await page.getByRole('textbox', { name: 'Project path' }).evaluate('document.activeElement.id'),
@@ -245,6 +250,7 @@ consoleSuite('workloads in the console', (cast) => {
     await page.keyboard.type('acme/app')
     await page.keyboard.press('Enter')
     await page.getByText('GitLab, acme/app, any branch').waitFor()
+    await assertFocused(page, 'heading', 'Name and role')
     await page.getByRole('textbox', { name: 'Name' }).focus()
     await page.keyboard.press('Enter')
     await page.getByText('.gitlab-ci.yml').first().waitFor()
@@ -281,6 +287,7 @@ consoleSuite('workloads in the console', (cast) => {
     const chooser = page.waitForEvent('filechooser')
     await page.getByRole('button', { name: 'Choose a file' }).click()
     await (await chooser).setFiles(file)
+    await eventually(async () => (await page.getByRole('textbox', { name: 'Token' }).inputValue()) === good)
     await page.getByRole('button', { name: 'Test the token' }).click()
     await page.getByText('The token is accepted').waitFor()
     assert.equal(await page.getByText('Not met').count(), 0)
@@ -359,11 +366,7 @@ consoleSuite('workloads in the console', (cast) => {
     await page.getByRole('tab', { name: 'Roles' }).click()
     await page.getByText('This identity has no roles').waitFor()
     await page.getByRole('button', { name: 'Grant a role' }).click()
-    await page.getByRole('combobox', { name: 'Role' }).fill('registry.pull')
-    await page
-      .getByRole('option', { name: /^registry\.pull / })
-      .first()
-      .click()
+    await chooseInCombobox(page, 'Role', 'registry.pull', /^registry\.pull /)
     await page.getByRole('button', { name: 'Grant the role' }).click()
     await page.getByRole('grid', { name: 'Roles' }).getByRole('link', { name: 'registry.pull' }).waitFor()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()

@@ -91,7 +91,12 @@ export async function discardTo(page: Page, role: Role, name: Name): Promise<voi
 /** Types in a combobox that has the focus, and takes the first choice. */
 export async function choose(page: Page, text: string, option: Name): Promise<void> {
   await page.keyboard.type(text)
-  await page.getByRole('option', { name: option }).first().waitFor()
+  // Until the server has found it, another choice can be the first.
+  const options = page.getByRole('option')
+  await options
+    .first()
+    .and(page.getByRole('option', { name: option }))
+    .waitFor()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await page.getByRole('option').first().waitFor({ state: 'detached' })
@@ -123,7 +128,7 @@ async function focused(page: Page): Promise<string> {
 async function assertFocusShown(page: Page, stops: readonly string[] = []): Promise<void> {
   let problem = await page.evaluate<string>(FOCUS_PROBLEM)
   // Scrolling and animations need a moment.
-  for (const deadline = Date.now() + 1000; problem !== '' && Date.now() < deadline; ) {
+  for (const deadline = Date.now() + PATIENCE_MS; problem !== '' && Date.now() < deadline; ) {
     await pause(WAIT_STEP_MS)
     problem = await page.evaluate<string>(FOCUS_PROBLEM)
   }

@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
+import { chooseInCombobox } from './combobox.ts'
 
 /** Counts what a user does for a task: clicks, fields that are typed, and commands in a terminal. */
 
@@ -40,8 +41,9 @@ export class TaskMeter {
 
   /** Types a part of a name in a combobox, and clicks the choice. */
   async choose(page: Page, label: string, text: string, option: RegExp): Promise<void> {
-    await this.type(page.getByRole('combobox', { name: label }), text)
-    await this.click(page.getByRole('option', { name: option }).first())
+    await chooseInCombobox(page, label, text, option)
+    this.#add('fields')
+    this.#add('clicks')
   }
 
   /** A command of a terminal, which the console shows. */
