@@ -7,8 +7,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { stringify } from 'yaml'
 import { useAddressState } from '../../address-state.ts'
-import { ancestorsQuery, parentOf } from '../../api/queries/groups.ts'
+import { ancestorNamesQuery } from '../../api/queries/paths.ts'
 import { session } from '../../api/session.ts'
+import { folderPathOf, usePath } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent } from '../../components/copy.tsx'
 import { FileText } from '../../components/file-text.tsx'
 import { SelectFilter } from '../../components/filter-bar.tsx'
@@ -24,7 +25,8 @@ const systems: readonly { readonly id: SnippetSystem; readonly name: string }[] 
 export function Workflow({ identity }: { readonly identity: Identity }) {
   const { uid } = identity
   const [{ platform = '' }] = useAddressState()
-  const { data: ancestors } = useQuery(ancestorsQuery(uid))
+  const { data: ancestors } = useQuery(ancestorNamesQuery(uid))
+  const folderPath = folderPathOf(usePath(uid, identity.name))
   if (identityKind(identity) === 'pull_token')
     return (
       <>
@@ -51,11 +53,7 @@ export function Workflow({ identity }: { readonly identity: Identity }) {
         </div>
       )}
       {shown !== undefined && ancestors !== undefined ? (
-        <Snippet
-          identity={identity}
-          system={shown.id}
-          groupPath={ancestors.length === 0 ? parentOf(uid) : ancestors.map(({ name }) => name).join('/')}
-        />
+        <Snippet identity={identity} system={shown.id} groupPath={folderPath} />
       ) : (
         <Commands identity={identity} />
       )}
