@@ -149,7 +149,7 @@ test('a file that was complete in a killed run is not downloaded again', async (
 
 test('endless transfers are aborted: too large, too slow, stalled, too long', async (t) => {
   const server = await startFeedServer(t)
-  const small = { ...limits, downloadBytesMax: 100_000, downloadWindowMs: 300, downloadWindowBytesMin: 1000 }
+  const small = { ...limits, downloadBytesMax: 100_000 }
   const { fetch } = fetcher(t, { bounds: small })
 
   const endless = (response: ServerResponse): void => {
@@ -173,18 +173,20 @@ test('endless transfers are aborted: too large, too slow, stalled, too long', as
     response.writeHead(200, { 'content-length': 50_000 })
     timer = setInterval(() => response.write('.'), 20)
   }
-  await assert.rejects(fetch(`${server.url}/slow`), failing(/too slow or has stalled/))
+  const watched = { ...small, downloadWindowMs: 1000, downloadWindowBytesMin: 1000 }
+  await assert.rejects(fetch(`${server.url}/slow`, { bounds: watched }), failing(/too slow or has stalled/))
   server.answer = (_, response) =>
     void response.writeHead(200, { 'content-length': 50_000 }).write('beginning')
   await assert.rejects(
-    fetch(`${server.url}/stalled`),
+    fetch(`${server.url}/stalled`, { bounds: watched }),
     failing(/too slow or has stalled|was interrupted|broke/),
   )
   const short = { ...limits, downloadMsMax: 400 }
   await assert.rejects(fetch(`${server.url}/late`, { bounds: short }), failing(/did not respond in time/))
   server.answer = () => {}
+  const hasty = { ...small, downloadWindowMs: 300 }
   for (const _ of ['first', 'after it released its lock'])
-    await assert.rejects(fetch(`${server.url}/silent`), failing(/^(?!another process)/))
+    await assert.rejects(fetch(`${server.url}/silent`, { bounds: hasty }), failing(/^(?!another process)/))
 })
 
 test('a truncated body never counts as complete, however often it is sent', async (t) => {

@@ -251,14 +251,18 @@ onEveryDatabase(
 
     test('a sync that is requested during a run follows it', async () => {
       const { api, path, add } = await prepare()
-      server.files.set(path, archive(some(50)))
+      const requested = Promise.withResolvers<void>()
+      server.answer = (request, response) =>
+        void requested.promise.then(() => sendFile(request, response, archive(some(50))))
       const { uid } = await add()
       await waitForFeed(api, uid, ({ state }) => state === 'STATE_RUNNING')
       await api.create(`${FEEDS}/${uid}:sync`, { full: true })
+      requested.resolve()
       const feed = await waitForFeed(api, uid, ({ lastRun }) => lastRun?.unchanged === 50)
       assert.equal(feed.lastRun.created, 0)
       assert.equal(requestsTo(path).length, 2)
       assert.equal(requestsTo(path)[1]?.headers['if-none-match'], undefined)
+      server.answer = undefined
     })
 
     test('hanging feeds of one organization leave capacity for those of others', async () => {

@@ -7,6 +7,7 @@ import { corpora, documentsIn } from './support/advisories/advisory-documents.ts
 import { formatProblems } from './support/advisories/format-schemas.ts'
 import { type ApiFixture, newName, type Organization, onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
+import { eventually } from './support/eventually.ts'
 
 /** Published feeds as scanners get them. */
 
@@ -260,9 +261,13 @@ onEveryDatabase('publishing advisories', (cast) => {
 
   test('uses modification times once no other change can be in the same second', async () => {
     const organization = await cast().organization()
-    await publish(cast(), organization.uid)
     const feed = `${feedsOf(cast(), organization.uid)}/osv/all.zip`
-    assert.equal((await get(feed)).headers.get('last-modified'), null)
+    // Again if the response took longer than this second.
+    await eventually(async () => {
+      await publish(cast(), organization.uid, { public: false })
+      await publish(cast(), organization.uid)
+      return (await get(feed)).headers.get('last-modified') === null
+    })
     cast().berth.advance(2000)
     const modified = String((await get(feed)).headers.get('last-modified'))
     assert.equal((await get(feed, { 'if-modified-since': modified })).status, 304)

@@ -172,12 +172,12 @@ describe('backup and restore of a SQLite installation', () => {
   })
 
   test('a backup that is killed is no backup, and the next one copies what is missing', async () => {
-    const blobs = Array.from({ length: 150 }, () => randomBytes(3000))
+    const blobs = Array.from({ length: 600 }, () => randomBytes(3000))
     await Promise.all(blobs.map((blob) => pushBlob(server.client, `${server.root}/many`, blob)))
     const store = temporaryDirectory(t)
     const running = spawnBerth(t, ['admin', 'backup', store], { ...env, ...withPassphrase })
     const stored = () => filesIn(store).filter((file) => file.startsWith('sha256/')).length
-    await eventually(() => stored() > 3)
+    await eventually(() => stored() > 3, Boolean, { pollMs: 1 })
     running.child.kill('SIGKILL')
     assert.equal((await running.finished).signal, 'SIGKILL')
     const { items: backups } = await runAdminJson(t, env, 'backup', 'list', store)
@@ -199,7 +199,7 @@ describe('backup and restore of a SQLite installation', () => {
     const to = createEmptyInstallation(t)
     const restoring = spawnBerth(t, ['admin', 'restore', store], { ...to, ...withPassphrase })
     const target = join(to.BERTH_DATA_DIR, 'blobs/sha256')
-    await eventually(() => existsSync(target) && filesIn(target).length > 0)
+    await eventually(() => existsSync(target) && filesIn(target).length > 0, Boolean, { pollMs: 1 })
     restoring.child.kill('SIGKILL')
     assert.equal((await restoring.finished).signal, 'SIGKILL')
     const refused = await runBerth(t, ['serve'], { ...to, BERTH_LISTEN: '127.0.0.1:0' })

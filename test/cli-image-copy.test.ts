@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { apiOf, newName } from './support/api/api-fixture.ts'
 import { type CommandLine, commandLine } from './support/cli/command-line.ts'
 import { runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
+import { eventually } from './support/eventually.ts'
 import {
   bearerOf,
   descriptor,
@@ -545,16 +546,15 @@ describe('berth images copy', () => {
     const name = inThere()
     await pushImage(foreign, name, image, '1')
     let isSlow = true
+    const layer = `/blobs/${digest(image.blobs[1] ?? '')}`
     const slow = await behind(({ request: { url = '' }, pass }) => {
-      if (!isSlow || !url.endsWith(`/blobs/${digest(image.blobs[1] ?? '')}`)) return pass()
+      if (!isSlow || !url.endsWith(layer)) return pass()
       pass({ answered: (bytes, at) => (at > MIB ? Buffer.alloc(0) : bytes) })
     })
     const target = inHere()
     const args = ['images', 'copy', `${slow.host}/${name}:1`, `${target}:1`, ...slow.flags]
     const running = slow.cli.start([...args, '--log-level', 'debug'])
-    while (!/PATCH|blobs\/sha256\S+ 200/.test(running.output().stderr))
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await eventually(() => new RegExp(`GET \\S+${layer} 200`).test(running.output().stderr))
     running.child.kill('SIGINT')
     const { code, stderr, stdout } = await running.finished
     assert.deepEqual([code, stdout], [130, ''], stderr)

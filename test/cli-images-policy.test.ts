@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { commandLine } from './support/cli/command-line.ts'
 import { databases } from './support/database/databases.ts'
+import { eventually } from './support/eventually.ts'
 import { bearerOf, ociClient, pushImage, putManifest, testImage } from './support/registry/registry.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
@@ -71,8 +72,7 @@ describe('policies on the command line', () => {
       /Enable retention on default\/web\? It deletes 1 tags and 0 manifests now\./,
     )
     assert.equal((await policy('set', 'web', '--enable', '--yes')).code, 0)
-    for (let times = 0; (await tags()).includes('main-1') && times < 200; times++)
-      await new Promise((resolve) => setTimeout(resolve, 25))
+    await eventually(async () => !(await tags()).includes('main-1'))
     assert.deepEqual(await tags(), ['latest', 'main-2', 'main-3', 'v1'])
     await client.request('DELETE', `${name}/manifests/latest`)
     await pushImage(client, name, testImage(), 'other')

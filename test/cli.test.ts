@@ -13,6 +13,7 @@ import { decodeJwt } from 'jose'
 import { call } from './support/api/rest.ts'
 import { bindRole, createIdentity } from './support/api/tenant.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { eventually } from './support/eventually.ts'
 import { assertGolden } from './support/golden.ts'
 import { rawConnection } from './support/http/port.ts'
 import {
@@ -443,15 +444,22 @@ test('SIGTERM lets a running request finish, then ends with code 0', async (t) =
   const body = JSON.stringify({ name: 'finished' })
   const connection = await rawConnection(t as never, Number(new URL(server.url).port))
   connection.socket.write(
-    `POST /iam/v2beta1/groups HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+    `POST /iam/v2beta1/groups HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`,
   )
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  // The request runs: it reads its body.
+  await connection.until('HTTP/1.1 100 Continue')
+  connection.socket.write(body.slice(0, 5))
   server.child.kill('SIGTERM')
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  // Nothing new is accepted.
+  await eventually(() =>
+    call('GET', `${server.url}/healthz`).then(
+      () => false,
+      () => true,
+    ),
+  )
   assert.equal(server.child.exitCode, null)
-  await assert.rejects(call('GET', `${server.url}/healthz`), 'nothing new is accepted')
   connection.socket.write(body.slice(5))
-  assert.match(await connection.received, /^HTTP\/1\.1 200 [\s\S]*"name":"finished"/)
+  assert.match(await connection.received, /\r\n\r\nHTTP\/1\.1 200 [\s\S]*"name":"finished"/)
   const { code, signal } = await server.finished
   assert.deepEqual([code, signal], [0, null])
 })
@@ -466,12 +474,7 @@ test('an older Node.js starts the included one, which stops on a signal', async 
     BERTH_DRAIN_DELAY: '0s',
   }
   const { child, output, finished } = spawnBerth(t, ['serve'], env, { nodeArgs })
-  let address: string | undefined
-  for (const untilMs = Date.now() + 30_000; address === undefined; ) {
-    assert.ok(Date.now() < untilMs, output().stderr)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    address = /^ready (\S+)\n/.exec(output().stdout)?.[1]
-  }
+  const [, address] = await eventually(() => /^ready (\S+)\n/.exec(output().stdout))
   child.kill('SIGTERM')
   const { code, stderr } = await finished
   assert.equal(code, 0, stderr)

@@ -155,7 +155,7 @@ for (const database of databases)
         return poll(waiting).then(({ body }) => body.error)
       }
       assert.equal(await after(0), 'authorization_pending')
-      assert.equal(await after(limits.deviceIntervalMs / 2), 'slow_down')
+      assert.equal(await after(0), 'slow_down')
       assert.equal(await after(limits.deviceIntervalMs), 'slow_down', 'ten seconds are asked for now')
       assert.equal(await after(15_000), 'authorization_pending')
     })

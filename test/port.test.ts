@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
+import { eventually } from './support/eventually.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
 import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
 
@@ -107,7 +108,7 @@ describe('TLS', () => {
   })
 
   test('closes a connection that does not shake hands', async (t) => {
-    const server = await startPort(t, { tls, limits: { protocolTimeoutMs: 1000 } })
+    const server = await startPort(t, { tls, limits: { protocolTimeoutMs: 3000 } })
     const plain = await rawConnection(t, server.port)
     plain.socket.write('GET / HTTP/1.1\r\n\r\n')
     await plain.received
@@ -384,14 +385,14 @@ describe('idle connections', () => {
       release = resolve
     })
     const server = await startPort(t, {
-      limits: { idleConnectionMs: 50 },
+      limits: { idleConnectionMs: 500 },
       http: async () => {
         await waiting
         return { status: 200, headers: {}, body: 'late' }
       },
     })
     const reply = http2Request(http2Session(t, server.url), { ':path': '/' })
-    setTimeout(release, 200)
+    setTimeout(release, 1500)
     assert.equal((await reply).body.toString(), 'late')
   })
 })
@@ -404,18 +405,21 @@ test('a connection has at most as many streams as the limit says', async (t) => 
 })
 
 describe('stop', () => {
-  const slow = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    return { status: 200, headers: {}, body: 'done' }
-  }
-
   test('lets running requests finish and asks for the connection to be closed', async (t) => {
+    const finish = Promise.withResolvers<void>()
+    let running = 0
+    const slow = async () => {
+      running += 1
+      await finish.promise
+      return { status: 200, headers: {}, body: 'done' }
+    }
     const server = await startPort(t, { http: slow, limits: { stopGraceMs: 5000 } })
     const first = await rawConnection(t, server.port)
     first.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
     const second = http2Request(http2Session(t, server.url), { ':path': '/' })
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually(() => running === 2)
     const stopped = server.stop()
+    finish.resolve()
     const text = await first.received
     assert.match(text, /connection: close/i)
     assert.match(text, /done$/)
@@ -437,12 +441,16 @@ describe('stop', () => {
   })
 
   test('gives up on requests that do not finish', async (t) => {
-    const never = () => new Promise<never>(() => {})
+    let running = 0
+    const never = () => {
+      running += 1
+      return new Promise<never>(() => {})
+    }
     const server = await startPort(t, { http: never, limits: { stopGraceMs: 100 } })
     const first = await rawConnection(t, server.port)
     first.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
     const second = http2Request(http2Session(t, server.url), { ':path': '/' }).catch(() => 'gone')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually(() => running === 2)
     await Promise.all([server.stop(), server.stop()])
     assert.equal(await first.received, '')
     await second

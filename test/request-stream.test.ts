@@ -64,8 +64,8 @@ describe('bodies that are streamed', () => {
     const server = await startPort(t, {
       http: swallowing,
       limits: {
-        headersTimeoutMs: 100,
-        requestTimeoutMs: 150,
+        headersTimeoutMs: 400,
+        requestTimeoutMs: 500,
         // Much longer than a pause, also on a busy machine.
         streamedBodyWindowMs: 2000,
         streamedBodyWindowBytesMin: 10,

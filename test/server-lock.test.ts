@@ -50,8 +50,7 @@ test('a second server on a SQLite database is rejected and changes nothing, and 
 
   first.child.kill('SIGKILL')
   await first.finished
-  const next = await serveBerth(t, env)
-  assert.ok(next.url !== first.url)
+  await serveBerth(t, env)
 })
 
 test('a start waits for a server that is about to end', async (t) => {

@@ -35,7 +35,7 @@ async function tokenOf(t: Parameters<typeof runBerth>[0], env: Readonly<Record<s
 }
 
 test('after SIGTERM the server is not ready, and the port serves until BERTH_DRAIN_DELAY has passed', async (t) => {
-  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_DRAIN_DELAY: '4s' }
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_DRAIN_DELAY: '10s' }
   const server = await serveBerth(t, env)
   const session = connectHttp2(server.url)
   t.after(() => session.destroy())

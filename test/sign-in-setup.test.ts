@@ -58,9 +58,9 @@ for (const database of databases) {
       for (const { secret_hash, data } of rows)
         for (const bytes of [secret_hash, data])
           assert.ok(!Buffer.from(bytes).toString('latin1').includes(code))
-      berth.advance(limits.setupLinkMs - 1000)
+      berth.advance(limits.setupLinkMs - 60_000)
       assert.equal((await setup(path, { password: 'short' })).answer.status, 400)
-      berth.advance(1000)
+      berth.advance(60_000)
       assert.equal((await setup(path)).page.status, 404)
     })
 

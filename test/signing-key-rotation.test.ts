@@ -79,10 +79,10 @@ for (const database of databases) {
     assert.deepEqual(await other.published(), both)
     assert.equal(kidOf(await other.token()), before)
 
-    advance(keyRotation.publishedAheadMs - 1000)
+    advance(keyRotation.publishedAheadMs - MINUTE_MS)
     const late = await other.token()
     assert.equal(kidOf(late), before)
-    advance(2000)
+    advance(2 * MINUTE_MS)
     for (const node of all) {
       assert.equal(kidOf(await node.token()), after)
       assert.ok(await node.accepts(late), 'a token of the old key')
@@ -172,9 +172,9 @@ for (const database of databases) {
     const [early, before] = await sign()
     assert.deepEqual(before, ['ES256'])
 
-    advance(keyRotation.publishedAheadMs - 1000)
+    advance(keyRotation.publishedAheadMs - MINUTE_MS)
     const [late] = await sign()
-    advance(2000)
+    advance(2 * MINUTE_MS)
     const [tokens, after] = await sign()
     assert.deepEqual(after, ['RS256'])
     assert.deepEqual(await algorithms(), ['ES256', 'RS256'])

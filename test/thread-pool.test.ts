@@ -19,7 +19,8 @@ test('requests are run, in their order, by as many threads as there may be', asy
 })
 
 test('a request that fails, ends its thread or takes too long fails alone', async (t) => {
-  const pool = createThreadPool<string, string>(module, { ...bounds, threadsMax: 1, msMax: 1500 })
+  // Loading the module counts.
+  const pool = createThreadPool<string, string>(module, { ...bounds, threadsMax: 1, msMax: 6000 })
   t.after(() => pool.close())
   for (const [request, reason] of [
     ['throw', 'failed'],

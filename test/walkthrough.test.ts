@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { webBrowser } from './support/browser/web-browser.ts'
+import { freePort } from './support/database/postgres.ts'
 import { assertGolden } from './support/golden.ts'
 import {
   built,
@@ -208,12 +208,7 @@ function withoutIds(
 
 /** examples/issuer.ts on a free port; its address. */
 async function startIssuer(t: TestContext, audience: string): Promise<string> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  const issuer = spawn(process.execPath, ['examples/issuer.ts', String(port)], {
+  const issuer = spawn(process.execPath, ['examples/issuer.ts', String(await freePort())], {
     cwd: root,
     env: processEnvironment({ BERTH: audience }),
     stdio: ['ignore', 'pipe', 'inherit'],

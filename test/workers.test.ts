@@ -55,7 +55,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       feeds = await startFeedServer(cleanup)
       server = await startWithWorkers(cleanup, engine, {
         BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8',
-        BERTH_DRAIN_DELAY: '5s',
+        BERTH_DRAIN_DELAY: '10s',
       })
       ;[first, second] = [await server.origin(1), await server.origin(2)]
       one = apiOf({ url: first }, server.tokens.api)

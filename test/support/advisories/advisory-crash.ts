@@ -6,7 +6,7 @@ import { toAdvisory } from '@berth/server/advisories/storage/stored-advisory.ts'
 import { pathBelowRoot } from '@berth/server/api/uid.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import { type Kysely, sql } from 'kysely'
-import { openDatabase } from '../database/open-database.ts'
+import { openDatabase, openDatabaseAfterKill } from '../database/open-database.ts'
 import { freePort } from '../database/postgres.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
 
@@ -84,7 +84,7 @@ export async function advisoryCrashRounds(
     server.child.kill('SIGKILL')
     await server.finished
     await sending
-    const db = await openDatabase(settings)
+    const db = await openDatabaseAfterKill(settings)
     try {
       await assertCompleteDocuments(db.kysely)
       interrupted += await countContaining(db.kysely, `version ${version}`)

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import { eventually } from '../eventually.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabaseAfterKill } from './open-database.ts'
 import { freePort } from './postgres.ts'
 
 const CLIENTS = 8
@@ -43,7 +43,7 @@ export async function crashRounds(
     assert.equal(signal, 'SIGKILL', stderr)
     await Promise.all(clients)
     // Opened while nothing runs: the journal is recovered here, as by the next start.
-    const db = await openDatabase(settings)
+    const db = await openDatabaseAfterKill(settings)
     try {
       await assertConsistent(db.kysely, acknowledged)
     } finally {

@@ -10,7 +10,7 @@ import { isFailure } from '@berth/server/registry/scrub/findings.ts'
 import type { Db } from '@berth/server/storage/db.ts'
 import { readJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { assertCounts } from '../database/crash.ts'
-import { openDatabase } from '../database/open-database.ts'
+import { openDatabaseAfterKill } from '../database/open-database.ts'
 import { freePort } from '../database/postgres.ts'
 import { eventually } from '../eventually.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
@@ -94,7 +94,7 @@ export async function registryCrashRounds(
     await clients
     assert.equal(stderr, '')
     // Opened while nothing runs: the journal is recovered here, as by the next start.
-    const db = await openDatabase(settings)
+    const db = await openDatabaseAfterKill(settings)
     try {
       const run = await readJob(db, gcJob)
       if (run !== undefined && run.runner !== '') cutShort++

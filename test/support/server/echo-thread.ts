@@ -5,6 +5,7 @@ import { serveThreadRequests } from '@berth/server/runtime/workers/serve-thread-
 serveThreadRequests((request: string) => {
   if (request === 'throw') throw new Error('as asked')
   if (request === 'exit') process.exit(3)
-  if (request === 'hang') for (;;);
+  // Not a loop, which would take a core from other tests.
+  if (request === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   return `${request} done`
 })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { linkOf, type WebPage, webBrowser } from '../browser/web-browser.ts'
+import { freePort } from '../database/postgres.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 import type { OpenIdProviderSetup } from './openid-provider-server.ts'
 
@@ -308,15 +308,6 @@ export async function startMaliciousProvider(
 
 function cached(name: string): string {
   return join(process.env['BERTH_TEST_PROVIDERS'] ?? join(homedir(), '.cache', 'berth-test-providers'), name)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : assert.fail('no port')
 }
 
 /** Starts a server and waits for the discovery document. Fails with the end of what it printed. */
