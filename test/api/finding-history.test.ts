@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { FindingSummariesService } from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
 import type { Uid } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
@@ -28,7 +29,14 @@ import {
   VEX,
 } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
-import { digest, imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
+import {
+  digest,
+  imageFromManifest,
+  pushImage,
+  putManifest,
+  type TestImage,
+  types,
+} from '../support/registry/registry.ts'
 import { imageJobs } from '../support/server/test-berth.ts'
 
 /** How many findings tags had over time. */
@@ -42,9 +50,17 @@ const shown = ({ contentsState, critical, high, medium, low, none, unknown }: Js
 
 const prepare = async (cast: ApiFixture) => {
   const fixture = await setUp(cast)
-  const { owner, name, viewer } = fixture
+  const { owner, name, viewer, repoUid, matched } = fixture
   const push = async (version: string, tag = 'v1') =>
     pushImage(owner, name, await imageWith({}, { 'left-pad': version }), tag)
+  /** Pushes an image without a tag, and waits until its packages are matched: the entry of a tag for it waits for nothing but its delay. */
+  const pushMatched = async (version: string) => {
+    const image = await pushImage(owner, name, await imageWith({}, { 'left-pad': version }))
+    await matched(await repoUid(), `digest=${image.digest}`)
+    return image
+  }
+  const setTag = async (image: Pick<TestImage, 'manifest' | 'mediaType'>) =>
+    assert.equal((await putManifest(owner, name, 'v1', image)).status, 201)
   const address = (repo: string, query = 'tag=v1') =>
     `vulnerabilities/findingSummaries/${repo}:history?${query}`
   const history = async (repo: string, query?: string): Promise<Json> => {
@@ -60,7 +76,7 @@ const prepare = async (cast: ApiFixture) => {
       () => entries(repo, query),
       ([last]) => last !== undefined && shown(last) === numbers,
     )
-  return { ...fixture, push, address, history, entries, latest }
+  return { ...fixture, push, pushMatched, setTag, address, history, entries, latest }
 }
 
 onEveryDatabase(
@@ -374,13 +390,17 @@ onEveryDatabase(
 
     test('of an hour and of an old day, the last entry is kept', async () => {
       const { importAll, push, repoUid, root, latestOf, entriesOf } = await prepareScopes(cast())
-      const { kysely } = cast().berth.berth.installation.store.db
+      const { clock, db } = cast().berth.berth.installation.store
+      const { kysely } = db
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      const { findingSummaryHistorySpacingMs: hour } = limits
+      const leftOfHourMs = hour - (clock() % hour)
+      // The test needs a part of one hour.
+      if (leftOfHourMs < hour / 6) cast().berth.advance(leftOfHourMs)
       await push('1.0.0')
       const repo = await repoUid()
       for (const scope of [repo, root]) await latestOf(scope, '1 0 : 1 0 0 0 0 0')
-      const { findingSummaryHistorySpacingMs: hour } = limits
-      const startOfHour = Math.floor(Date.now() / hour) * hour
+      const startOfHour = Math.floor(clock() / hour) * hour
       const backdate = async (timeMs: number) => {
         for (const { time } of (await entriesOf(root)).slice(0, 1))
           await kysely
@@ -400,7 +420,7 @@ onEveryDatabase(
       await latestOf(root, '1 0 : 1 0 0 0 0 0')
       assert.equal((await entriesOf(root)).length, 2)
       // Two of one day that is not recent any more.
-      const oldDay = Math.floor(Date.now() / DAY_MS) * DAY_MS - (limits.findingHistoryDetailDays + 1) * DAY_MS
+      const oldDay = Math.floor(clock() / DAY_MS) * DAY_MS - (limits.findingHistoryDetailDays + 1) * DAY_MS
       await backdate(oldDay + 2 * hour)
       await kysely
         .updateTable('scope_findings')
@@ -561,27 +581,28 @@ onEveryDatabase(
   'delay of the history of findings',
   (cast) => {
     test('changes of a tag in a short time are one entry', async () => {
-      const { importAll, repoUid, push, latest, entries, matched } = await prepare(cast())
+      const { importAll, repoUid, pushMatched, setTag, latest, entries } = await prepare(cast())
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
-      await push('2.0.0')
+      const images = [await pushMatched('2.0.0'), await pushMatched('1.0.0')]
       const repo = await repoUid()
-      await matched(repo, 'tag=v1')
-      await push('1.0.0')
-      await matched(repo, 'tag=v1')
+      for (const image of images) {
+        await setTag(image)
+        // Without a delay, the job would record each.
+        await pause(10 * imageJobs.findingsPollMs)
+      }
       assert.deepEqual(await entries(repo), [])
       cast().berth.advance(limits.findingHistoryDelayMs)
       assert.equal((await latest(repo, 'read 1 0 0 0 0 0')).length, 1)
     })
 
     test('repos are counted after their tags, and groups later', async () => {
-      const { importAll, repoUid, push, matched, root, latest, entriesOf, latestOf } = await prepareScopes(
-        cast(),
-      )
+      const { importAll, repoUid, pushMatched, setTag, root, latest, entriesOf, latestOf } =
+        await prepareScopes(cast())
       const { findingHistoryDelayMs, findingHistoryGroupDelayMs } = limits
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
-      await push('1.0.0')
+      const image = await pushMatched('1.0.0')
       const repo = await repoUid()
-      await matched(repo, 'tag=v1')
+      await setTag(image)
       cast().berth.advance(findingHistoryDelayMs)
       await latest(repo, 'read 1 0 0 0 0 0')
       assert.deepEqual(await entriesOf(repo), [])

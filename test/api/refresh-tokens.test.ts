@@ -24,6 +24,7 @@ import {
 import { call, type RestReply } from '../support/api/rest.ts'
 import { databases } from '../support/database/databases.ts'
 import { freePort } from '../support/database/postgres.ts'
+import { eventually } from '../support/eventually.ts'
 import { temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import {
@@ -87,14 +88,11 @@ onEveryDatabase('a refresh token', (cast) => {
       .execute()
   }
   /** Refusals reach the log about a second later. */
-  const refusalsOf = async (identity: string) => {
-    for (let tries = 0; tries < 200; tries++) {
-      const refusals = (await eventsOf(identity)).filter(({ code }) => code !== 0)
-      if (refusals.length > 0) return refusals
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    assert.fail('no refusal was recorded')
-  }
+  const refusalsOf = (identity: string) =>
+    eventually(
+      async () => (await eventsOf(identity)).filter(({ code }) => code !== 0),
+      ({ length }) => length > 0,
+    )
 
   test('is padded base64 of JSON with its expiry, clientSessionMs after the sign-in', async () => {
     const { refreshToken, identity, session } = await signedIn(cast())

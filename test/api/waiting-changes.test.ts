@@ -5,6 +5,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { lockResource } from '@berth/server/storage/resource-rows.ts'
 import type { ResourceTable } from '@berth/server/storage/schema/tables.ts'
+import { sql } from 'kysely'
 import {
   type ApiFixture,
   assertError,
@@ -12,15 +13,31 @@ import {
   managedRole,
   onEveryDatabase,
 } from '../support/api/api-fixture.ts'
+import { selectedCluster } from '../support/database/databases.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** Changes that wait for another one to end, which may take long for many concurrent changes. */
 
-/** Until a request of the work has been authorized, also on a busy machine. */
-const STARTED_MS = 1500
-
 const suite = (cast: () => ApiFixture) => {
-  /** What comes of the work when a transaction holds a row for longer than rights are believed in. */
-  async function whileHeld<T>(collection: ResourceTable, uid: string, work: () => Promise<T>): Promise<T> {
+  /** Sessions that wait for a lock, on any server of a distributed database. */
+  async function lockWaiters(): Promise<number> {
+    const { kysely } = cast().berth.berth.installation.store.db
+    const activity = selectedCluster === undefined ? 'pg_stat_activity' : 'citus_stat_activity'
+    const { rows } = await sql`select 1 from ${sql.raw(activity)}
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(kysely)
+    return rows.length
+  }
+
+  /**
+   * What comes of the work when a transaction holds a row for longer than rights are believed in. `meanwhile`: while the work, which was
+   * authorized before, waits for the row.
+   */
+  async function whileHeld<T>(
+    collection: ResourceTable,
+    uid: string,
+    work: () => Promise<T>,
+    meanwhile: () => Promise<void> = async () => {},
+  ): Promise<T> {
     const { db } = cast().berth.berth.installation.store
     const release = Promise.withResolvers<void>()
     const isHeld = Promise.withResolvers<void>()
@@ -31,9 +48,14 @@ const suite = (cast: () => ApiFixture) => {
     })
     await isHeld.promise
     const working = work()
-    await sleep(STARTED_MS + limits.grantsMaxAgeMs)
-    release.resolve()
-    await holding
+    try {
+      await eventually(lockWaiters)
+      await meanwhile()
+      await sleep(limits.grantsMaxAgeMs + 100)
+    } finally {
+      release.resolve()
+      await holding
+    }
     return working
   }
 
@@ -44,15 +66,12 @@ const suite = (cast: () => ApiFixture) => {
     const { owner, uid: root } = organization
     const { api, binding } = await organization.member('owner')
     const { uid: robot } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
-    const [bound, removed] = await whileHeld('groups', root, async () => {
-      const pending = api.post(`iam/roleBindings/${root}`, {
-        identityUid: robot,
-        roleUid: managedRole('owner'),
-      })
-      await sleep(STARTED_MS)
-      return Promise.all([pending, owner.api.delete(`iam/roleBindings/${binding}`)])
+    const bind = () =>
+      api.post(`iam/roleBindings/${root}`, { identityUid: robot, roleUid: managedRole('owner') })
+    const bound = await whileHeld('groups', root, bind, async () => {
+      const removed = await owner.api.delete(`iam/roleBindings/${binding}`)
+      assert.equal(removed.status, 200, removed.text)
     })
-    assert.equal(removed.status, 200, removed.text)
     assertError(bound, aborted)
     const { body } = await owner.api.get('iam/roleBindings', { identity: robot })
     assert.deepEqual(body.roleBindings, [])

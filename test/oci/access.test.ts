@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   assertOciError,
   basicAuth,
@@ -168,17 +169,12 @@ onEveryDatabase('registry: access', (cast) => {
     const { body } = await cast().admin.get('registry/repos', { 'uidp.descendants_of': root })
     const [{ uid }] = body.repos
     const { db } = cast().berth.berth.installation.store
-    for (let tries = 0; ; tries++) {
+    const refused = await eventually(async () => {
       const rows = await db.kysely.selectFrom('audit_events').selectAll().where('parent', '=', uid).execute()
-      const refused = rows.find(({ actor }) => actor === puller.uid)
-      if (refused !== undefined) {
-        assert.equal(refused.method, 'berth.registry.v1.Distribution/DeleteTag')
-        assert.match(refused.reason, /tag\.delete/)
-        return
-      }
-      assert.ok(tries < 100)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+      return rows.find(({ actor }) => actor === puller.uid)
+    })
+    assert.equal(refused.method, 'berth.registry.v1.Distribution/DeleteTag')
+    assert.match(refused.reason, /tag\.delete/)
   })
 
   test('R35: a stranger gets the same answer whether the organization exists or not', async () => {

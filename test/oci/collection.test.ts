@@ -213,7 +213,7 @@ onEveryStore('registry: garbage collection', (cast) => {
         [untouched],
         before.filter(({ repo }) => repo === untouched?.repo),
       )
-      await run(berth, { afterMs: graceMs - 1000 })
+      await run(berth, { afterMs: graceMs - 60_000 })
       const client = await clientOf(organization.owner.uid)
       assert.equal((await client.request('HEAD', `${name}/blobs/${digest(blob)}`)).status, 200)
       assert.equal((await client.request('HEAD', `${from}/blobs/${digest(blob)}`)).status, 404)
@@ -289,7 +289,7 @@ onEveryStore('registry: garbage collection', (cast) => {
     const slowly = async (ms: number) => {
       blobs.commit = async (...given) => {
         await keep(...given)
-        await run(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin - 1000 })
+        await run(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin - 60_000 })
         berth.advance(ms)
         aheadMs += ms
       }

@@ -425,7 +425,17 @@ onEveryDatabase(
       await threadsEnd()
       const order: string[] = []
       const starts = Promise.withResolvers<void>()
-      started.push(() => starts.resolve())
+      const listed = Promise.withResolvers<void>()
+      started.push((worker) => {
+        // The thread has parsed it only when the other request was served, however fast it is.
+        const emit = worker.emit.bind(worker)
+        worker.emit = (event: string, ...values: unknown[]) => {
+          if (event === 'message') void listed.promise.then(() => emit(event, ...values))
+          else emit(event, ...values)
+          return true
+        }
+        starts.resolve()
+      })
       const pushing = putManifest(owner, name, 'v1', large()).then((reply) => {
         order.push('push')
         return reply
@@ -434,6 +444,7 @@ onEveryDatabase(
       assert.deepEqual(manifests.counts().threads, 1)
       assert.equal((await owner.request('GET', `${name}/tags/list`)).status, 200)
       order.push('list')
+      listed.resolve()
       assert.equal((await pushing).status, 201)
       assert.deepEqual(order, ['list', 'push'])
     })

@@ -21,6 +21,7 @@ import {
 import type { GrpcFailure } from '../support/api/grpc.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
 import { capabilitiesJson } from '../support/api/tenant.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertGolden } from '../support/golden.ts'
 import {
   assertOciError,
@@ -550,14 +551,15 @@ ${operations
     await api.patch(`registry/repos/${repo}/policy`, { immutableTags: {} })
     const { token } = registry.organization.owner.api
     const seen = new Set<string>()
-    for (let times = 0; times < 100 && seen.size < 4; times++) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    const readEvents = async () => {
       const { body } = await call('GET', `${cast().berth.url}/audit/v1/events?actor=${uid}`, { token })
       for (const { code, method, resourceUid } of body.events)
         seen.add(
           `${code} ${method.split('/')[1]} ${resourceUid === tag ? 'tag' : resourceUid === repo ? 'repo' : resourceUid}`,
         )
+      return seen
     }
+    await eventually(readEvents, ({ size }) => size >= 4)
     assert.deepEqual([...seen].sort(), [
       '7 DeleteRepo repo',
       '7 UpdateRepoPolicy repo',

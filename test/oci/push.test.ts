@@ -19,6 +19,7 @@ import {
   putManifest,
   testImage,
   types,
+  waitForWriter,
 } from '../support/registry/registry.ts'
 
 /** The path of an upload that was just begun, below /v2/. */
@@ -120,9 +121,7 @@ onEveryStore('registry: push', (cast) => {
       const [, end] = ((await owner.request('GET', path)).headers.get('range') ?? '').split('-')
       return Number(end) === 0 ? 0 : Number(end) + 1
     }
-    await eventually(async () => (await sizeOf()) > 0)
-    const size = await sizeOf()
-    assert.equal(size, 150_000)
+    const size = await eventually(sizeOf, (stored) => stored === 150_000)
     const rest = { body: bytes.subarray(size), headers: { 'content-range': `${size}-399999` } }
     assert.equal((await owner.request('PATCH', path, rest)).status, 202)
     assert.equal((await owner.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
@@ -142,7 +141,7 @@ onEveryStore('registry: push', (cast) => {
       },
     })
     const first = owner.request('PATCH', path, { body: slow })
-    await pause(150)
+    await waitForWriter(cast().berth, path)
     const second = owner.request('PATCH', path, { body: Buffer.alloc(5) })
     await pause(150)
     gate.resolve()

@@ -13,6 +13,7 @@ import {
   permissionDeniedError,
 } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   createRegistryFixture,
   imageFromManifest,
@@ -74,13 +75,15 @@ onEveryDatabase(
         return ended(asked)
       }
       const ended = async (sinceMs: number) => {
-        for (let times = 0; times < 400; times++) {
-          const { lastRun, nextRunTime } = (await api.get(path)).body
-          const isDone = lastRun?.endTime !== undefined && Date.parse(nextRunTime) > sinceMs + 1000
-          if (isDone && Date.parse(lastRun.beginTime) >= sinceMs) return lastRun
-          await new Promise((resolve) => setTimeout(resolve, 10))
-        }
-        throw new Error('retention does not run')
+        const { lastRun } = await eventually(
+          async () => (await api.get(path)).body,
+          ({ lastRun, nextRunTime }) =>
+            lastRun?.endTime !== undefined &&
+            Date.parse(nextRunTime) > sinceMs + 1000 &&
+            Date.parse(lastRun.beginTime) >= sinceMs,
+          { pollMs: 10 },
+        )
+        return lastRun
       }
       /** As if everything in the repo had been done so much earlier. */
       const age = async (ms: number) => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
 import { freePort } from '../support/database/postgres.ts'
 import { eventually } from '../support/eventually.ts'
@@ -34,7 +33,8 @@ for (const store of ['files', 's3'] as const)
       env = {
         BERTH_DATA_DIR: temporaryDirectory(scope),
         BERTH_LISTEN: `127.0.0.1:${await freePort()}`,
-        BERTH_STOP_GRACE: '1s',
+        // In which a stopping server reads what has arrived.
+        BERTH_STOP_GRACE: '4s',
         BERTH_LOG_LEVEL: 'warn',
         ...(s3 && {
           ...(await s3.bucket()).env,
@@ -100,7 +100,6 @@ for (const store of ['files', 's3'] as const)
       // In memory and on the way to the store.
       const stored = store === 's3' ? limits.s3PartBytes : SENT_BYTES - 1024 * 1024
       await eventually(async () => (await sizeOf(path)) >= stored)
-      await pause(200)
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.finished
       assert.equal(code, 0, stderr)

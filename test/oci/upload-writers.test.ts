@@ -17,8 +17,10 @@ import {
   createRegistryFixture,
   digest,
   type OciClient,
+  type OciReply,
   pushBlob,
   pushImage,
+  waitForWriter,
 } from '../support/registry/registry.ts'
 
 const MIB = 1024 * 1024
@@ -31,16 +33,39 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     return (headers.get('location') ?? '').replace('/v2/', '')
   }
 
-  /** A request that says how long it is and stops before that. */
-  const halting = async (head: string, authorization: string, bytes: Uint8Array) => {
+  /** A PATCH of an upload that says how long it is and stops before that. */
+  const halting = async (upload: string, authorization: string, bytes: Uint8Array) => {
     const socket = connect(Number(new URL(cast().berth.url).port), '127.0.0.1')
     socket.on('error', () => {})
     socket.write(
-      `${head} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${bytes.length + 1}\r\n\r\n`,
+      `PATCH /v2/${upload} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${bytes.length + 1}\r\n\r\n`,
     )
     socket.write(bytes)
+    await waitForWriter(cast().berth, upload)
+    // Its bytes follow.
     await wait(200)
     return socket
+  }
+
+  /**
+   * Sends a request that waits for the writer of an upload, and ends the lease of that writer. The writer may renew its lease once more
+   * after that, for the bytes that it has received: then the request is sent again.
+   */
+  const takingOver = async (send: () => Promise<OciReply>) => {
+    const attempt = async () => {
+      const taking = send()
+      await wait(200)
+      cast().berth.advance(limits.uploadLeaseMs)
+      return taking
+    }
+    const reply = await attempt()
+    return reply.status === 409 ? attempt() : reply
+  }
+
+  /** Bytes of an upload that are stored. */
+  const sizeOf = async (client: OciClient, upload: string) => {
+    const { headers } = await client.request('GET', upload)
+    return Number((headers.get('range') ?? '').split('-')[1]) + 1
   }
 
   for (const before of [Buffer.alloc(0), randomBytes(1000)])
@@ -50,12 +75,10 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       const upload = await begin(owner, name)
       if (before.length > 0) await owner.request('PATCH', upload, { body: before })
       const authorization = await bearerOf(berth, organization.owner.uid)
-      const late = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(5000, 'late'))
+      const late = await halting(upload, authorization, Buffer.alloc(5000, 'late'))
       const bytes = randomBytes(5000)
-      const taking = owner.request('PATCH', upload, { body: bytes })
-      await wait(200)
-      berth.advance(limits.uploadLeaseMs)
-      assert.equal((await taking).status, 202)
+      const taken = await takingOver(() => owner.request('PATCH', upload, { body: bytes }))
+      assert.equal(taken.status, 202, taken.bytes.toString())
       const blob = digest(Buffer.concat([before, bytes]))
       assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
       late.destroy()
@@ -74,14 +97,13 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       const upload = await begin(owner, name)
       if (before.length > 0) await owner.request('PATCH', upload, { body: before })
       const id = upload.split('/').at(-1) ?? ''
-      const inode = () => statSync(join(berth.dataDir, 'blobs', 'uploads', id)).ino
+      const inode = () =>
+        statSync(join(berth.dataDir, 'blobs', 'uploads', id), { throwIfNoEntry: false })?.ino
       const authorization = await bearerOf(berth, organization.owner.uid)
-      const late = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(5000, 'late'))
-      const first = inode()
-      const exceeding = owner.request('PATCH', upload, { body: randomBytes(20_000) })
-      await wait(200)
-      berth.advance(limits.uploadLeaseMs)
-      assertOciError(await exceeding, 403, 'DENIED')
+      const late = await halting(upload, authorization, Buffer.alloc(5000, 'late'))
+      const first = await eventually(inode)
+      const exceeding = () => owner.request('PATCH', upload, { body: randomBytes(20_000) })
+      assertOciError(await takingOver(exceeding), 403, 'DENIED')
       const bytes = randomBytes(5000)
       assert.equal((await owner.request('PATCH', upload, { body: bytes })).status, 202)
       assert.notEqual(inode(), first)
@@ -159,7 +181,12 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     await eventually(async () => (await writers()).length > 0, Boolean, { pollMs: 2 })
     // Clocks of nodes agree to within 30 seconds.
     cast().berth.advance(29_000)
-    assertOciError(await owner.request('PATCH', upload, { body: 'more' }), 404, 'BLOB_UPLOAD_UNKNOWN')
+    // 409: the other request has hashed for longer than this one waits for it.
+    const refused = await eventually(
+      () => owner.request('PATCH', upload, { body: 'more' }),
+      ({ status }) => status !== 409,
+    )
+    assertOciError(refused, 404, 'BLOB_UPLOAD_UNKNOWN')
     assert.equal((await finished).status, 201)
     assert.equal((await owner.request('HEAD', `${name}/blobs/${blob}`)).status, 200)
   })
@@ -192,7 +219,7 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const upload = await begin(owner, name)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
-    const writer = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(10))
+    const writer = await halting(upload, authorization, Buffer.alloc(10))
     const waiting = owner.request('PATCH', upload, { body: Buffer.alloc(5) })
     assertOciError(await waiting, 409, 'BLOB_UPLOAD_INVALID')
     writer.destroy()
@@ -207,10 +234,14 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     const first = { body: bytes.subarray(0, confirmed) }
     assert.equal((await owner.request('PATCH', upload, first)).status, 202)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
-    const cut = await halting(`PATCH /v2/${upload}`, authorization, bytes.subarray(confirmed, 2_900_000))
-    cut.destroy()
+    const cut = await halting(upload, authorization, bytes.subarray(confirmed, 2_900_000))
     // In the middle of what the first request has brought: its client may not know how much arrived.
     const start = 2_000_000
+    await eventually(
+      () => sizeOf(owner, upload),
+      (stored) => stored >= start,
+    )
+    cut.destroy()
     const resumed = await owner.request('PATCH', upload, {
       body: bytes.subarray(start),
       headers: { 'content-range': `${start}-${bytes.length - 1}` },
@@ -231,11 +262,8 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     const bytes = randomBytes(20_000_000)
     const upload = await begin(owner, name)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
-    const running = await halting(`PATCH /v2/${upload}`, authorization, bytes)
-    const stored = async () => {
-      const { headers } = await owner.request('GET', upload)
-      return Number((headers.get('range') ?? '').split('-')[1]) + 1
-    }
+    const running = await halting(upload, authorization, bytes)
+    const stored = () => sizeOf(owner, upload)
     // A bucket has parts of 8 MiB, of which the last one waits for what comes.
     for (const giveUp = Date.now() + 20_000; (await stored()) < limits.s3PartBytes; ) {
       assert.ok(Date.now() < giveUp, 'nothing is stored while the request runs')
@@ -279,7 +307,8 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       new ReadableStream({
         async start(controller) {
           controller.enqueue(bytes.subarray(0, 100))
-          await wait(limits.grantsMaxAgeMs + 500)
+          // The requests are authorized a while after they are sent.
+          await wait(limits.grantsMaxAgeMs + 5000)
           await organization.owner.api.delete(`iam/roleBindings/${binding}`)
           controller.enqueue(bytes.subarray(100))
           controller.close()

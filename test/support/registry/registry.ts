@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import type { ApiFixture } from '../api/api-fixture.ts'
 import { newName } from '../api/api-fixture.ts'
+import { eventually } from '../eventually.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 
 /** The registry as a client of the distribution protocol sees it. */
@@ -131,6 +132,19 @@ export async function pushBlob(client: OciClient, name: string, bytes: Uint8Arra
   })
   assert.equal(reply.status, 201, reply.bytes.toString())
   return digest(bytes)
+}
+
+/** Waits until a request has claimed an upload for writing. `path` is that of the upload, below /v2/. */
+export async function waitForWriter({ berth }: TestBerth, path: string): Promise<void> {
+  const { kysely } = berth.installation.store.db
+  const rows = () =>
+    kysely
+      .selectFrom('uploads')
+      .select('id')
+      .where('id', '=', path.split('/').at(-1) ?? '')
+      .where('writer', '<>', '')
+      .execute()
+  await eventually(rows, ({ length }) => length > 0)
 }
 
 export function putManifest(

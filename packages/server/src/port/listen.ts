@@ -5,6 +5,7 @@ import { limits as productLimits } from '../config/limits.ts'
 import type { ClientAddressOf } from '../pipeline/limits/client-address.ts'
 import { clientAddressResolver } from '../pipeline/limits/client-address.ts'
 import { createRequestIds } from '../pipeline/request/request-ids.ts'
+import { startPeerTimeout } from '../runtime/peer-timeout.ts'
 import { type BodyBudget, createServerBodyBudget } from './bodies/body-budget.ts'
 import { createReplyBatch } from './bodies/reply-batch.ts'
 import { createUnreadReplies, type UnreadReplies } from './bodies/unread-replies.ts'
@@ -292,13 +293,13 @@ const preface = Buffer.from('PRI')
 /** Waits for as many bytes as it takes to know the version; a network may deliver them one by one. */
 function detectProtocol(socket: Socket, timeoutMs: number, onConnection: ConnectionHandler): void {
   let seen: Buffer = Buffer.alloc(0)
-  const timer = setTimeout(() => socket.destroy(), timeoutMs)
+  const timeout = startPeerTimeout(timeoutMs, () => socket.destroy())
   const onEnd = () => {
     cleanUp()
     socket.destroy()
   }
   const cleanUp = () => {
-    clearTimeout(timer)
+    timeout.clear()
     socket.off('data', onData)
     socket.off('end', onEnd)
     socket.off('close', cleanUp)

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { afterIteration } from '../runtime/after-iteration.ts'
+import { type PeerTimeout, startPeerTimeout } from '../runtime/peer-timeout.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { BodyStream, HttpReply } from './http.ts'
 import type { PortContext } from './port-context.ts'
@@ -65,12 +66,12 @@ function watchUnread(
   // The system has all of it: there is nothing to wait for or to count.
   if (left === 0 || out.destroyed) return
   const removeFromUnread = unreadReplies.add(left, cut)
-  const timer = setInterval(() => {
+  const stalled = startPeerTimeout(stalledReplyMs, () => {
     if (out.writableLength >= left) cut()
     left = out.writableLength
-  }, stalledReplyMs)
+  })
   const done = () => {
-    clearInterval(timer)
+    stalled.clear()
     removeFromUnread()
   }
   out.on('finish', done)
@@ -108,13 +109,13 @@ export async function sendStream(
     cut()
     onClientGone()
   }
-  let stalled: NodeJS.Timeout | undefined
+  let stalled: PeerTimeout | undefined
   /** Resolves when everything written has been sent, or the client has disconnected. */
   const waitUntilTaken = () =>
     new Promise<void>((resolve) => {
-      stalled = setTimeout(cutOff, limits.stalledReplyMs)
+      stalled = startPeerTimeout(limits.stalledReplyMs, cutOff)
       wake = () => {
-        clearTimeout(stalled)
+        stalled?.clear()
         resolve()
       }
     })

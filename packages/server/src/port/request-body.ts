@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { ByteCollector } from '../runtime/byte-collector.ts'
+import { PEER_TIMEOUT_PARTS } from '../runtime/peer-timeout.ts'
 import type { BufferedBody } from './bodies/body-budget.ts'
 import type { PortLimits } from './port-context.ts'
 import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-errors.ts'
@@ -92,6 +93,8 @@ export async function* readBodyStream(
   source.once('end', () => {
     cutOff = isCutOff(source)
   })
+  // As for other timeouts of a peer: what arrived while this process stood still is read in the parts that are left.
+  const partMs = windowMs / PEER_TIMEOUT_PARTS
   let waitedMs = 0
   let bytes = 0
   try {
@@ -113,14 +116,14 @@ export async function* readBodyStream(
       }
       const sinceMs = performance.now()
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, windowMs - waitedMs)
+        const timer = setTimeout(resolve, Math.min(partMs, windowMs - waitedMs))
         wake = () => {
           clearTimeout(timer)
           resolve()
         }
         source.resume()
       })
-      waitedMs += performance.now() - sinceMs
+      waitedMs += Math.min(partMs, performance.now() - sinceMs)
       if (waitedMs < windowMs) continue
       if (bytes < bytesMin) throw requestTimedOut()
       waitedMs = 0

@@ -7,6 +7,7 @@ import { OpenCounts } from '../../pipeline/limits/open-counts.ts'
 import type { BufferedBody } from '../../port/bodies/body-budget.ts'
 import { discardRequestBody, sendHead } from '../../port/http2/stream.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
+import { startPeerTimeout } from '../../runtime/peer-timeout.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, type Frame } from './frame.ts'
 import type { GrpcContext } from './handler.ts'
@@ -278,9 +279,9 @@ function receive(
 /** Resolves when the client has read what was written, or is gone. One that reads nothing for `timeoutMs` is cut off. */
 function drained(stream: ServerHttp2Stream, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), timeoutMs)
+    const timeout = startPeerTimeout(timeoutMs, () => stream.close(constants.NGHTTP2_CANCEL))
     const done = () => {
-      clearTimeout(timer)
+      timeout.clear()
       stream.off('drain', done)
       stream.off('close', done)
       resolve()

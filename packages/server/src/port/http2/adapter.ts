@@ -8,6 +8,7 @@ import {
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
+import { startPeerTimeout } from '../../runtime/peer-timeout.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from '../http.ts'
 import { bodyBytes, hasNoContentLength, type PortContext, portErrorReply } from '../port-context.ts'
@@ -325,10 +326,10 @@ function readBody(
   sendContinue(stream, headers)
   const buffered = countBodyBytes(context.bodyBudget.open(stream.session ?? stream, address), record)
   const reading = readWholeBody(stream, { bytesMax, contentLength, buffered })
-  const timer = setTimeout(() => reading.fail(requestTimedOut), context.limits.requestTimeoutMs)
-  stream.on('end', () => clearTimeout(timer))
+  const timeout = startPeerTimeout(context.limits.requestTimeoutMs, () => reading.fail(requestTimedOut))
+  stream.on('end', () => timeout.clear())
   stream.on('close', () => {
-    clearTimeout(timer)
+    timeout.clear()
     buffered.release()
     reading.fail(clientDisconnected)
   })

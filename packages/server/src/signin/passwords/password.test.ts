@@ -166,12 +166,16 @@ test('a common password is rejected, and the message describes how to choose one
 test('scoring any password takes a bounded time', async () => {
   await checkPasswordPolicy('correct horse battery staple', ada)
   const times: number[] = []
-  for (const text of ['4@8({[<369&#!1/|0$5+7%2', 'p4ssw0rd', 'pA55w0rd!@#$%^&*', '19991231', 'aAbBcC@4'])
+  for (const text of ['4@8({[<369&#!1/|0$5+7%2', 'p4ssw0rd', 'pA55w0rd!@#$%^&*', '19991231', 'aAbBcC@4']) {
+    const runs: number[] = []
     for (let n = 0; n < 3; n++) {
       const startMs = performance.now()
       await checkPasswordPolicy(text.repeat(200).slice(0, limits.passwordCharsMax), ada)
-      times.push(performance.now() - startMs)
+      runs.push(performance.now() - startMs)
     }
+    // The others may have waited for the processor.
+    times.push(Math.min(...runs))
+  }
   assert.ok(Math.max(...times) < 2000, String(times.map(Math.round)))
 })
 
