@@ -163,6 +163,29 @@ consoleSuite(
       assert.equal(await strict.isChecked(), false)
       assert.deepEqual(problems, [])
     })
+
+    test('the parameters of a policy that the user cannot read stay when its mode changes', async () => {
+      const { organization, folder, policies } = await prepared()
+      const policy = await policies.createPolicy(organization.uid, {
+        name: 'age',
+        expression: '// param days: integer = 30 -- the age that is allowed\nparams.days > 0',
+      })
+      await policies.bind(folder.uid, policy.id, { days: 7 })
+      const { page, problems, open } = await cast().signIn('owner', folder.uid)
+      await open(`/folders/${folder.uid}?tab=pull-policies`, 'team')
+      await page.getByRole('button', { name: /^Edit/ }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('You cannot read this policy').waitFor()
+      await choose(page, 'Mode', /^Dry run/i)
+      await assertAccessible(page, 'the parameters of a policy that cannot be read')
+      const update = page.waitForRequest((request) => request.method() === 'PUT')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      assert.deepEqual((await update).postDataJSON().parameters, { days: 7 })
+      await dialog.waitFor({ state: 'detached' })
+      const { items } = await policies.list('bindings', { 'uidp.descendants_of': folder.uid })
+      assert.deepEqual(items[0].parameters, { days: 7 })
+      assert.deepEqual(problems, [])
+    })
   },
   imageJobs,
 )

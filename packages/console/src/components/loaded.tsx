@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { Problem } from './problem.tsx'
 
-interface NotLoadedProps {
+export interface NotLoadedProps {
   /** For example "the policy". */
   readonly what: string
   readonly query: Pick<UseQueryResult, 'error' | 'refetch'>

@@ -2,7 +2,7 @@ import type { GroupInvite } from '@berth/client'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { organizationOf } from '../../api/queries/groups.ts'
-import { queryClient, violationOf } from '../../api/query-client.ts'
+import { hasStatus, queryClient, violationOf } from '../../api/query-client.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Field, SelectField, SwitchField } from '../../components/field.tsx'
@@ -17,6 +17,8 @@ const lifetimes = [
   { id: '2592000s', name: '30 days', flag: '30d' },
 ] as const
 const DEFAULT_LIFETIME = '604800s'
+
+const NOT_FOUND = 404
 
 interface DialogProps {
   readonly uid: string
@@ -124,21 +126,40 @@ export function SendAgainDialog({
   onCreated,
 }: DialogProps & { readonly invite: GroupInvite; readonly onCreated: (invite: GroupInvite) => void }) {
   const { roleUid, email, singleUse } = invite
+  /** Another attempt only revokes: each new invite is another email. */
+  const [isSent, setSent] = useState(false)
   return (
     <ConfirmDialog
       title="Send the invite again"
-      action="Send again"
+      action={isSent ? 'Revoke the old invite' : 'Send again'}
       onClose={onClose}
       submit={async () => {
-        onCreated(await api.groupInvites.create(uid, { roleUid, email, singleUse, ttl: DEFAULT_LIFETIME }))
-        await api.groupInvites.delete(invite.uid)
-        await refresh(uid)
+        try {
+          if (!isSent) {
+            const request = { roleUid, email, singleUse, ttl: DEFAULT_LIFETIME }
+            onCreated(await api.groupInvites.create(uid, request))
+            setSent(true)
+          }
+          await api.groupInvites.delete(invite.uid).catch((failure: unknown) => {
+            // It was accepted or revoked in the meantime.
+            if (!hasStatus(failure, NOT_FOUND)) throw failure
+          })
+        } finally {
+          await refresh(uid)
+        }
       }}
     >
-      <p>
-        Berth sends a new link to <bdi>{email}</bdi>, which expires in 7 days. The link that was sent before
-        can no longer be used.
-      </p>
+      {isSent ? (
+        <p>
+          Berth sends a new link to <bdi>{email}</bdi>. The link that was sent before can still be used until
+          its invite is revoked.
+        </p>
+      ) : (
+        <p>
+          Berth sends a new link to <bdi>{email}</bdi>, which expires in 7 days. The link that was sent before
+          can no longer be used.
+        </p>
+      )}
     </ConfirmDialog>
   )
 }

@@ -26,7 +26,8 @@ export function BindDialog({ uid, path, policies, binding, onClose }: BindDialog
   const policy = policies.find(({ id }) => id === policyId)
   const schemas = policy?.parameterSchemas ?? []
   const [draft, setDraft] = useState<ParameterDraft>(draftOf(schemas, binding?.parameters ?? {}))
-  const parameters = valuesOf(schemas, draft)
+  // A policy that the user cannot read has no fields here.
+  const parameters = policy === undefined ? (binding?.parameters ?? {}) : valuesOf(schemas, draft)
   // A policy applies where it is defined, and below.
   const choices = policies.filter(({ id }) => !id.includes('/') || isAbove(id, uid))
   return (
@@ -70,6 +71,9 @@ export function BindDialog({ uid, path, policies, binding, onClose }: BindDialog
             }
             problem={violationOf(failure, 'mode')}
           />
+          {binding !== undefined && policy === undefined && (
+            <p className="hint">You cannot read this policy: its parameters stay as they are.</p>
+          )}
           <ParameterFields schemas={schemas} draft={draft} onChange={setDraft} failure={failure} />
           {policy !== undefined && binding === undefined && (
             <Equivalent command={commandOf(policy.name, path, mode, parameters)} />

@@ -9,6 +9,7 @@ import type { Versioned } from '../../api/queries/pages.ts'
 import { type PolicyRules, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
 import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Field, SwitchField } from '../../components/field.tsx'
+import { NotLoaded, type NotLoadedProps } from '../../components/loaded.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { UnsavedChanges } from '../../components/unsaved-changes.tsx'
 import { useLate } from '../../use-late.ts'
@@ -62,7 +63,7 @@ export function PolicyForm({
   const { rules, problems } = readDraft(draft)
   const settled = useLate(rules, PAUSE_MS, JSON.stringify(rules))
   const preview = useInfiniteQuery(retentionPreviewQuery(repo, settled, true))
-  const isCurrent = !preview.isPlaceholderData && JSON.stringify(settled) === JSON.stringify(rules)
+  const isCurrent = JSON.stringify(settled) === JSON.stringify(rules)
   const counts = isCurrent ? previewCounts(preview.data) : undefined
   const hasProblems = Object.keys(problems).length > 0
   const change = (part: Partial<PolicyDraft>) => setDraft({ ...draft, ...part })
@@ -127,11 +128,13 @@ export function PolicyForm({
           etag={base.etag}
           wasEnabled={base.draft.enabled}
           counts={counts}
+          preview={{ error: isCurrent ? preview.error : null, refetch: preview.refetch }}
           onClose={() => setSaving(false)}
           onVersion={(version) => {
             const current = baseOf(version, policy.etag)
             setBase(current)
-            setDraft(current.draft)
+            // Once the dialog is closed, the user can type while the request is sent.
+            setDraft((now) => (isSameDraft(now, draft) ? current.draft : now))
           }}
         />
       )}
@@ -225,12 +228,14 @@ interface SavePolicyDialogProps {
   readonly etag: string | undefined
   readonly wasEnabled: boolean
   readonly counts: PreviewCounts | undefined
+  /** Why there are no counts. */
+  readonly preview: NotLoadedProps['query']
   readonly onClose: () => void
   readonly onVersion: (policy: Versioned<RepoPolicy>) => void
 }
 
 function SavePolicyDialog(props: SavePolicyDialogProps) {
-  const { repo, rules, etag, wasEnabled, counts, onClose, onVersion } = props
+  const { repo, rules, etag, wasEnabled, counts, preview, onClose, onVersion } = props
   const queries = useQueryClient()
   const access = useAccess()
   const isEnabled = rules.retention.enabled === true
@@ -242,7 +247,8 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
       title={isEnabled && !wasEnabled ? 'Enable retention' : 'Save the policy'}
       action={isEnabled && !wasEnabled ? 'Enable retention' : 'Save'}
       isDangerous={isEnabled}
-      isDisabled={missing !== undefined}
+      // Nothing is deleted before the user could see how much.
+      isDisabled={missing !== undefined || (isEnabled && counts === undefined)}
       onClose={onClose}
       submit={async () => {
         const { immutableTags, retention } = rules
@@ -264,11 +270,15 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
         <div className="dialog-text">
           {isEnabled ? (
             <>
-              <p>
-                {counts === undefined
-                  ? 'Finding out what it deletes…'
-                  : `The next run starts within a minute. Now it would delete ${plural(counts.deletedTags, 'tag')} and ${plural(counts.deletedManifests, 'manifest')}, and keep ${plural(counts.keptTags, 'tag')}.`}
-              </p>
+              {counts === undefined ? (
+                <NotLoaded what="the preview" query={preview} />
+              ) : (
+                <p>
+                  The next run starts within a minute. Now it would delete {plural(counts.deletedTags, 'tag')}{' '}
+                  and {plural(counts.deletedManifests, 'manifest')}, and keep {plural(counts.keptTags, 'tag')}
+                  .
+                </p>
+              )}
               <p>Deleted tags cannot be restored, except by pushing them again.</p>
             </>
           ) : (

@@ -3,13 +3,14 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
-import { isRunning, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
+import { isRunning, policyQuery, retentionRunQuery } from '../../api/queries/registry/policies.ts'
 import { type NamedRun, retentionRunsQuery } from '../../api/queries/runs.ts'
+import { ActionDialog } from '../../components/action-dialog.tsx'
 import { Actions } from '../../components/actions.tsx'
 import { Badge } from '../../components/badge.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { NoRuns, RunFilterBar, runColumns, runOptions, useRunFilter } from '../../components/runs.tsx'
@@ -119,21 +120,26 @@ function RunDialog({ repo, policy, onClose, submit }: RunDialogProps) {
     immutableTags: immutableTags ?? { patterns: [], exceptions: [] },
     retention: retention ?? { enabled: false, rules: [] },
   }
-  const { data } = useInfiniteQuery({ ...retentionPreviewQuery(repo, stored, true), staleTime: 0 })
-  const counts = previewCounts(data)
+  const preview = useInfiniteQuery(retentionRunQuery(repo, stored))
+  const counts = previewCounts(preview.data)
   return (
-    <ConfirmDialog
+    <ActionDialog
       title="Run retention now"
       action="Run retention"
       isDangerous
+      isDisabled={counts === undefined}
       onClose={onClose}
       submit={submit}
     >
-      <p>
-        {counts === undefined
-          ? 'Finding out what it deletes…'
-          : `It deletes ${plural(counts.deletedTags, 'tag')} and ${plural(counts.deletedManifests, 'manifest')}.`}
-      </p>
-    </ConfirmDialog>
+      {() =>
+        counts === undefined ? (
+          <NotLoaded what="the preview" query={preview} />
+        ) : (
+          <p>
+            It deletes {plural(counts.deletedTags, 'tag')} and {plural(counts.deletedManifests, 'manifest')}.
+          </p>
+        )
+      }
+    </ActionDialog>
   )
 }

@@ -99,14 +99,18 @@ interface DeleteUntaggedDialogProps extends Pick<PolicyPartProps, 'repo' | 'path
 function DeleteUntaggedDialog({ repo, path, age, counts, onClose }: DeleteUntaggedDialogProps) {
   const queries = useQueryClient()
   const [done, setDone] = useState<number | undefined>()
+  /** What the deletion started with: the list is read again while it continues. */
+  const [started, setStarted] = useState<UntaggedPage | undefined>()
+  const { deletedManifests, deletedTags } = started ?? counts
   return (
     <ActionDialog
       title="Delete untagged manifests"
-      action={`Delete ${plural(counts.deletedManifests, 'manifest')}`}
+      action={`Delete ${plural(deletedManifests, 'manifest')}`}
       isDangerous
       onClose={onClose}
       submit={async () => {
         let deleted = 0
+        setStarted(counts)
         try {
           // One request deletes some of them.
           for (;;) {
@@ -115,6 +119,11 @@ function DeleteUntaggedDialog({ repo, path, age, counts, onClose }: DeleteUntagg
             setDone(deleted)
             if (part.remainingManifests === 0 || part.deletedManifests === 0) break
           }
+        } catch (failure) {
+          // Another attempt deletes what is left.
+          setStarted(undefined)
+          setDone(undefined)
+          throw failure
         } finally {
           for (const key of ['untagged', 'retention-preview', 'tags'])
             void queries.invalidateQueries({ queryKey: [key, repo] })
@@ -124,13 +133,12 @@ function DeleteUntaggedDialog({ repo, path, age, counts, onClose }: DeleteUntagg
       {() => (
         <div className="dialog-text">
           <p>
-            This deletes {plural(counts.deletedManifests, 'manifest')} and{' '}
-            {plural(counts.deletedTags, 'attached tag')}, and cannot be undone. Garbage collection then
-            deletes the blobs that no repository needs.
+            This deletes {plural(deletedManifests, 'manifest')} and {plural(deletedTags, 'attached tag')}, and
+            cannot be undone. Garbage collection then deletes the blobs that no repository needs.
           </p>
           {done !== undefined && (
             <>
-              <Progress label="Deleted" done={done} total={counts.deletedManifests} unit="manifests" />
+              <Progress label="Deleted" done={done} total={deletedManifests} unit="manifests" />
               <p className="muted">
                 If you close this dialog, the deletion continues while the console is open in this browser
                 tab.

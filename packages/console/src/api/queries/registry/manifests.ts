@@ -76,12 +76,13 @@ export const referrersQuery = (repo: string, digest: string) =>
     return { items, ...rest }
   })
 
-/** What would be deleted with a manifest. */
+/** What would be deleted with a manifest. A dialog that asks before the deletion never shows an earlier response. */
 export const manifestDeletionQuery = (repo: string, digest: string) =>
   queryOptions({
     queryKey: ['manifest-deletion', repo, digest],
     queryFn: ({ signal }) => api.manifests.delete({ uid: repo, digest, validateOnly: true }, { signal }),
     staleTime: 0,
+    gcTime: 0,
   })
 
 /** The digest that a tag of a repository points to; undefined if there is no such tag. */

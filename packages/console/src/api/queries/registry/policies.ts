@@ -1,5 +1,5 @@
 import type { ImmutableTagsInput, RepoPolicy, RetentionInput, RetentionVerdict } from '@berth/client'
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { api } from '../../client.ts'
 import { PAGE_SIZE, type Page, paged, type Versioned } from '../pages.ts'
 
@@ -47,9 +47,14 @@ export const retentionPreviewQuery = (repo: string, rules: PolicyRules, deletedO
     const { verdicts: items, ...rest } = await api.repoPolicies.previewRetention(request, { signal })
     return { items, ...rest } satisfies VerdictPage
   }),
-  placeholderData: keepPreviousData,
   refetchInterval: false as const,
 })
+
+/** What a run would delete now. A dialog that asks before the run never shows an earlier response. */
+export const retentionRunQuery = (repo: string, rules: PolicyRules) => {
+  const preview = retentionPreviewQuery(repo, rules, true)
+  return { ...preview, queryKey: [...preview.queryKey, 'run'], staleTime: 0, gcTime: 0 }
+}
 
 /** A page of verdicts about untagged manifests, with the numbers over all pages. */
 export interface UntaggedPage extends Page<RetentionVerdict> {
@@ -64,7 +69,6 @@ export const untaggedQuery = (repo: string, olderThan: string) => ({
     const { verdicts: items, ...rest } = await api.manifests.previewUntaggedManifests(request, { signal })
     return { items, ...rest } satisfies UntaggedPage
   }),
-  placeholderData: keepPreviousData,
   refetchInterval: false as const,
 })
 

@@ -75,8 +75,11 @@ export const tagHistoryQuery = (uid: string) =>
     return { items, ...rest }
   })
 
+/** What becomes of the manifests of tags. A dialog that asks before the deletion never shows an earlier response. */
 export const tagDeletionQuery = (repo: string, tagUids: readonly string[]) =>
   queryOptions({
     queryKey: ['tag-deletion', repo, tagUids],
     queryFn: ({ signal }) => api.repoTags.previewTagDeletion({ uid: repo, tagUids }, { signal }),
+    staleTime: 0,
+    gcTime: 0,
   })

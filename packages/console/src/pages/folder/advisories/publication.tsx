@@ -150,7 +150,7 @@ function PublicationDetails({
       </section>
       {dialog === 'settings' && <PublicationDialog publication={publication} onClose={close} />}
       {(dialog === 'public' || dialog === 'private') && (
-        <AudienceDialog publication={publication} name={name} onClose={close} />
+        <AudienceDialog uid={uid} name={name} isToBePublic={dialog === 'public'} onClose={close} />
       )}
     </>
   )
@@ -212,29 +212,30 @@ function Audience({ uid, publicThrough }: { readonly uid: string; readonly publi
 }
 
 interface AudienceDialogProps {
-  readonly publication: Versioned<AdvisoryPublication>
+  readonly uid: string
   readonly name: string
+  /** What the user chose, although someone else may change it while the dialog is open. */
+  readonly isToBePublic: boolean
   readonly onClose: () => void
 }
 
-function AudienceDialog({ publication, name, onClose }: AudienceDialogProps) {
+function AudienceDialog({ uid, name, isToBePublic, onClose }: AudienceDialogProps) {
   const queries = useQueryClient()
-  const { uid, public: isPublic } = publication.value
   return (
     <ConfirmDialog
-      title={isPublic ? 'Make the publication private' : 'Make the publication public'}
-      action={isPublic ? 'Make private' : 'Make public'}
-      isDangerous={!isPublic}
+      title={isToBePublic ? 'Make the publication public' : 'Make the publication private'}
+      action={isToBePublic ? 'Make public' : 'Make private'}
+      isDangerous={isToBePublic}
       onClose={onClose}
       submit={async () => {
-        await api.advisoryPublications.updateAdvisoryPublication(uid, { public: !isPublic })
+        await api.advisoryPublications.updateAdvisoryPublication(uid, { public: isToBePublic })
         await queries.invalidateQueries({ queryKey: ['advisory-publication'] })
       }}
     >
       <p>
-        {isPublic
-          ? 'Caches can keep the files for one minute. If a folder above is public, this one stays public.'
-          : `Everyone can then read all advisories of ${name} and of all folders in it, now and later, without signing in. A folder in it cannot opt out.`}
+        {isToBePublic
+          ? `Everyone can then read all advisories of ${name} and of all folders in it, now and later, without signing in. A folder in it cannot opt out.`
+          : 'Caches can keep the files for one minute. If a folder above is public, this one stays public.'}
       </p>
     </ConfirmDialog>
   )
