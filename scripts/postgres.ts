@@ -2,11 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 
 /** A PostgreSQL server for one run of the tests, from whatever server binaries the machine has. */
 
@@ -139,13 +139,4 @@ function unprivilegedUser(): { readonly uid: number; readonly gid: number } {
   const user = ['postgres', 'nobody'].map((name) => users.find(([known]) => known === name)).find(Boolean)
   if (user === undefined) throw new Error('there is neither a user postgres nor a user nobody to run it as')
   return { uid: Number(user[2]), gid: Number(user[3]) }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

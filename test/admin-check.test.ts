@@ -7,8 +7,9 @@ import type { CheckResult } from '@berth/server/operator/check.ts'
 import { newMasterKey } from '@berth/server/runtime/encryption.ts'
 import Database from 'better-sqlite3'
 import pg from 'pg'
+import { freePort } from '../scripts/free-port.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import { assertGolden } from './support/golden.ts'
 import {
   type Cleanup,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { freePort } from '../scripts/free-port.ts'
 import {
   blobPath,
   copyInstallation,
@@ -19,7 +20,6 @@ import {
   withPassphrase,
 } from './support/database/backups.ts'
 import { openDatabase } from './support/database/open-database.ts'
-import { freePort } from './support/database/postgres.ts'
 import { eventually } from './support/eventually.ts'
 import { mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { digest, pushBlob, pushImage, testImage } from './support/registry/registry.ts'

@@ -3,6 +3,7 @@ import { chownSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
+import { freePort } from '../scripts/free-port.ts'
 import {
   assertUnavailable,
   observe,
@@ -11,13 +12,7 @@ import {
   waitForRecovery,
 } from './support/database/database-outage.ts'
 import { startPgbouncer, withoutPgbouncer } from './support/database/pgbouncer.ts'
-import {
-  freePort,
-  serverUser,
-  startPostgres,
-  startStandby,
-  withoutPostgres,
-} from './support/database/postgres.ts'
+import { serverUser, startPostgres, startStandby, withoutPostgres } from './support/database/postgres.ts'
 import { eventually } from './support/eventually.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'

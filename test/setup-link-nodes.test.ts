@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import { freePort } from '../scripts/free-port.ts'
 import { webBrowser } from './support/browser/web-browser.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 test('R41: nodes that start together on an empty database print one link, which is good; setup-link replaces it', {

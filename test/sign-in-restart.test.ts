@@ -4,8 +4,9 @@ import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { readConfig } from '@berth/server/installation/config.ts'
 import { openInstallation } from '@berth/server/installation/installation.ts'
 import type { Berth } from '@berth/server/main.ts'
+import { freePort } from '../scripts/free-port.ts'
 import { createSignedInBrowser } from './support/browser/web-browser.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import {
   type Cleanup,
   runBerth,

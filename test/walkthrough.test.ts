@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../scripts/free-port.ts'
 import { webBrowser } from './support/browser/web-browser.ts'
-import { freePort } from './support/database/postgres.ts'
 import { assertGolden } from './support/golden.ts'
 import {
   built,

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 
 /** Processes that a child process of the benchmark starts, and that are measured from outside. */
 
@@ -43,13 +42,4 @@ export function ifRunning<T>(read: () => T, fallback: T): T {
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return fallback
     throw error
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }

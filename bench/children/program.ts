@@ -3,8 +3,9 @@ import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { freePort } from '../../scripts/free-port.ts'
 import { serveParent } from './control.ts'
-import { cpuOfTree, freePort, residentMb } from './processes.ts'
+import { cpuOfTree, residentMb } from './processes.ts'
 
 /**
  * Any server, as a program of its own. In its arguments, environment and configuration, `{port}` is a free port and `{dir}` its directory. It

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openInstallation } from '@berth/server/installation/installation.ts'
+import { freePort } from '../../scripts/free-port.ts'
 import { configurationOf, log, type Place } from '../configuration.ts'
 import { CALLER } from '../dataset.ts'
 import { serveParent } from './control.ts'
-import { cpuOfTree, freePort } from './processes.ts'
+import { cpuOfTree } from './processes.ts'
 
 /** `berth serve` on a data set, with its workers, on a free port. The CPU time is that of all its processes. */
 

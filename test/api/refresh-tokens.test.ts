@@ -14,6 +14,7 @@ import {
 } from '@berth/server/tokens/sessions/client-session.ts'
 import { sessionsOf } from '@berth/server/tokens/sessions/sessions.ts'
 import { decodeJwt } from 'jose'
+import { freePort } from '../../scripts/free-port.ts'
 import {
   type ApiFixture,
   apiOf,
@@ -23,7 +24,6 @@ import {
 } from '../support/api/api-fixture.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
 import { databases } from '../support/database/databases.ts'
-import { freePort } from '../support/database/postgres.ts'
 import { eventually } from '../support/eventually.ts'
 import { temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { freePort } from '../support/database/postgres.ts'
+import { freePort } from '../../scripts/free-port.ts'
 import {
   type Container,
   type LayoutImage,

@@ -8,8 +8,9 @@ import {
   tableOwnership,
 } from '@berth/server/storage/schema/table-ownership.ts'
 import pg from 'pg'
+import { freePort } from '../../scripts/free-port.ts'
 import { type WebBrowser, webBrowser } from '../support/browser/web-browser.ts'
-import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
 import { eventually } from '../support/eventually.ts'
 import { createCrossNodeWork, type NodeTokens, nodeClient } from '../support/server/cross-node-work.ts'
 import {

@@ -6,8 +6,8 @@ import { toAdvisory } from '@berth/server/advisories/storage/stored-advisory.ts'
 import { pathBelowRoot } from '@berth/server/api/uid.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import { type Kysely, sql } from 'kysely'
+import { freePort } from '../../../scripts/free-port.ts'
 import { openDatabase, openDatabaseAfterKill } from '../database/open-database.ts'
-import { freePort } from '../database/postgres.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
 
 const DOCUMENTS = 40

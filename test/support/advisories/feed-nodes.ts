@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { freePort, startPostgres } from '../database/postgres.ts'
+import { freePort } from '../../../scripts/free-port.ts'
+import { startPostgres } from '../database/postgres.ts'
 import { type Cleanup, runBerth, spawnBerth, temporaryDirectory } from '../server/process.ts'
 
 /** Servers that read feeds and apply retention, each a process of its own. */

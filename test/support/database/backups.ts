@@ -9,6 +9,7 @@ import { readTables } from '@berth/server/storage/schema/catalog.ts'
 import { migrateTo } from '@berth/server/storage/schema/migrate.ts'
 import Database from 'better-sqlite3'
 import pg from 'pg'
+import { freePort } from '../../../scripts/free-port.ts'
 import { digest, type OciClient, ociClient, pushImage, testImage } from '../registry/registry.ts'
 import { newTraffic, runClients } from '../registry/registry-traffic.ts'
 import {
@@ -19,7 +20,7 @@ import {
   temporaryDirectory,
 } from '../server/process.ts'
 import { openDatabase } from './open-database.ts'
-import { freePort, startPostgres } from './postgres.ts'
+import { startPostgres } from './postgres.ts'
 
 /** Installations that are backed up and restored by the program itself. */
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
+import { freePort } from '../../../scripts/free-port.ts'
 import { eventually } from '../eventually.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
 import { openDatabaseAfterKill } from './open-database.ts'
-import { freePort } from './postgres.ts'
 
 const CLIENTS = 8
 /** Reached only if something is wrong: a busy machine takes long. */

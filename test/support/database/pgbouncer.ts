@@ -2,8 +2,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../../scripts/free-port.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
-import { freePort, type OwnPostgres, untilConnected } from './postgres.ts'
+import { type OwnPostgres, untilConnected } from './postgres.ts'
 
 /** A PgBouncer before a PostgreSQL, in transaction mode. */
 

@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { freePort } from '../../../scripts/free-port.ts'
 import { findServerBinaries } from '../../../scripts/postgres.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
@@ -38,32 +38,6 @@ export const withoutPostgres: string | false = skipReason()
 function skipReason(): string | false {
   if (!isSelected('postgres', [])) return 'runs with npm test -- --all'
   return binaries === undefined ? 'no PostgreSQL server binaries on this machine' : false
-}
-
-/** Without fixed ports of the repository, ports that browsers block (up to 10080), and those that Linux chooses itself (from 32768). */
-const PORT_MIN = 11_000
-const PORT_END = 32_000
-
-/**
- * A port of loopback that is free, and stays so until the caller listens: the system gives it to no connection, and the other processes
- * of the run to no server.
- */
-export async function freePort(): Promise<number> {
-  const runDirectory = process.env['BERTH_TEST_RUN_DIRECTORY']
-  for (;;) {
-    const port = randomInt(PORT_MIN, PORT_END)
-    try {
-      if (runDirectory !== undefined) writeFileSync(join(runDirectory, `port-${port}`), '', { flag: 'wx' })
-      const server = createServer().listen(port, '127.0.0.1')
-      await once(server, 'listening')
-      server.close()
-      await once(server, 'close')
-      return port
-    } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException
-      if (!['EEXIST', 'EADDRINUSE'].includes(code)) throw error
-    }
-  }
 }
 
 /** The server refuses to run as root, so there it runs as the user `nobody`. */

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import pg from 'pg'
+import { freePort } from '../../../scripts/free-port.ts'
 import { call } from '../api/rest.ts'
 import { type Cleanup, type Environment, serveBerth } from '../server/process.ts'
 import type { ObservedServer } from './database-outage.ts'
-import { freePort, type OwnPostgres } from './postgres.ts'
+import type { OwnPostgres } from './postgres.ts'
 
 /** Nodes that read from a standby (BERTH_DATABASE_READ_URL), and which server serves their reads. */
 

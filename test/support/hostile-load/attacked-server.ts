@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../../scripts/free-port.ts'
 import { bindRole, createGroup, createIdentity, createResource, createRole } from '../api/tenant.ts'
-import { freePort } from '../database/postgres.ts'
 import { basicAuth, ociClient, pushImage, testImage } from '../registry/registry.ts'
 import {
   built,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../database/postgres.ts'
+import { freePort } from '../../../scripts/free-port.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 

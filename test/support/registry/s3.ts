@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CreateBucketCommand, ListBucketsCommand, S3Client } from '@aws-sdk/client-s3'
 import type { BlobSettings } from '@berth/server/registry/blobs/open.ts'
-import { freePort } from '../database/postgres.ts'
+import { freePort } from '../../../scripts/free-port.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 
 /**

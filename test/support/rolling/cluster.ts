@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { freePort, startPostgres } from '../database/postgres.ts'
+import { freePort } from '../../../scripts/free-port.ts'
+import { startPostgres } from '../database/postgres.ts'
 import type { OtherVersion } from '../server/previous-release.ts'
 import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../server/process.ts'
 import { type Haproxy, type HaproxyOptions, startHaproxy } from './haproxy.ts'

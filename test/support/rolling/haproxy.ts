@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../database/postgres.ts'
+import { freePort } from '../../../scripts/free-port.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { freePort } from '../../../scripts/free-port.ts'
 import type { TestDatabase } from '../database/databases.ts'
-import { freePort } from '../database/postgres.ts'
 import { type Cleanup, temporaryDirectory } from './process.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from './test-berth.ts'
 

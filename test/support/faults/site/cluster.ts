@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from '../../../../scripts/free-port.ts'
 import { findServerBinaries } from '../../../../scripts/postgres.ts'
-import { freePort } from '../../database/postgres.ts'
 import type { Cleanup } from '../../server/process.ts'
 import type { ServiceNetwork } from './network.ts'
 

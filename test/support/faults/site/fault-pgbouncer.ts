@@ -4,7 +4,7 @@ import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { freePort } from '../../database/postgres.ts'
+import { freePort } from '../../../../scripts/free-port.ts'
 import { type Cleanup, temporaryDirectory } from '../../server/process.ts'
 
 /** PgBouncer in transaction mode, in front of a PostgreSQL. */
