@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
 import { afterIteration } from '../runtime/after-iteration.ts'
-import { type PeerTimeout, startPeerTimeout } from '../runtime/peer-timeout.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { BodyStream, HttpReply } from './http.ts'
+import { type PeerTimeout, startPeerTimeout } from './peer-timeout.ts'
 import type { PortContext } from './port-context.ts'
 
 /** Where a streamed body goes. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { ByteCollector } from '../runtime/byte-collector.ts'
-import { PEER_TIMEOUT_PARTS } from '../runtime/peer-timeout.ts'
 import type { BufferedBody } from './bodies/body-budget.ts'
+import { PEER_TIMEOUT_PARTS } from './peer-timeout.ts'
 import type { PortLimits } from './port-context.ts'
 import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-errors.ts'
 
