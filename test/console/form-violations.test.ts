@@ -284,6 +284,33 @@ consoleSuite('forms in dialogs', (cast) => {
     assert.deepEqual(problems, [])
   })
 
+  test('the end of a request closes only the dialog that sent it', async () => {
+    const { uid } = await cast().organization()
+    const folder = await cast().admin.create(`iam/groups/${uid}`, { name: 'team' })
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const answer = Promise.withResolvers<void>()
+    await page.route(/\/iam\/.*groups/, async (route) => {
+      if (route.request().method() === 'PATCH') await answer.promise
+      await route.continue()
+    })
+    await open(`/folders/${folder.uid}?tab=settings`, 'team')
+    const dialog = page.getByRole('dialog')
+    const edit = page.getByRole('button', { name: 'Edit', exact: true })
+    await edit.click()
+    await dialog.getByRole('textbox', { name: /Description/ }).fill('mine')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await edit.click()
+    await dialog.waitFor()
+    const saved = page.waitForResponse((response) => response.request().method() === 'PATCH')
+    answer.resolve()
+    await (await saved).finished()
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(await dialog.count(), 1)
+    assert.deepEqual(problems, [])
+  })
+
   test('a violation that no field shows is in the alert, with the name of its field', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useRef } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef } from 'react'
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { hasStatus, messageOf } from '../api/query-client.ts'
 import { useSendWhenLoaded } from '../use-send-when-loaded.ts'
@@ -40,9 +40,17 @@ export function ActionDialog(props: ActionDialogProps) {
   useFocusReturn()
   // `isPending` follows later: a second press in between would send the form twice.
   const isSent = useRef(false)
+  const isShown = useRef(true)
+  useEffect(() => {
+    isShown.current = true
+    return () => {
+      isShown.current = false
+    }
+  }, [])
   const { mutate, error, isPending, reset } = useMutation({
     mutationFn: submit,
-    onSuccess: onSent,
+    // Closed meanwhile: the next dialog is not this one.
+    onSuccess: () => isShown.current && onSent(),
     onSettled: () => {
       isSent.current = false
     },
