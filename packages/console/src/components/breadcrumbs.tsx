@@ -43,11 +43,11 @@ export function Breadcrumbs({
   )
 }
 
-/** The path of a resource, as the command line has it: the uid if no folder above is known. */
-export function usePath(uid: string, name: string): string {
+/** The path of a resource, as the command line has it: the uid if its name or a folder above is not known. */
+export function usePath(uid: string, name: string | undefined): string {
   const { data: ancestors = [] } = useQuery(ancestorNamesQuery(uid))
   const isComplete = ancestors.length === uid.split('/').length - 1
-  return isComplete ? [...ancestors.map((folder) => folder.name), name].join('/') : uid
+  return isComplete && name !== undefined ? [...ancestors.map((folder) => folder.name), name].join('/') : uid
 }
 
 /** The folder of a resource, from its path or uid. */

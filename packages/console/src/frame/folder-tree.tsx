@@ -82,8 +82,12 @@ function Folder({ uid, name }: { readonly uid: string; readonly name: string }) 
   const { expanded, stop, setStop, toggle } = useContext(Tree)
   const below = useId()
   const isExpanded = expanded.has(uid)
-  const { data, hasNextPage } = useInfiniteQuery({ ...foldersQuery(uid), enabled: isExpanded })
+  const { data, error, hasNextPage } = useInfiniteQuery({ ...foldersQuery(uid), enabled: isExpanded })
   const children = data?.pages.flatMap((page) => page.items) ?? []
+  /** The text of the link to the list, which has what the tree does not show. */
+  const rest =
+    data === undefined && error !== null ? 'Folders not available' : hasNextPage ? 'More in the list' : ''
+  const hasGroup = isExpanded && (children.length > 0 || rest !== '')
   // A folder that was never opened may have some.
   const mayHaveFolders = data === undefined || children.length > 0
   const more = `${uid} more`
@@ -103,7 +107,7 @@ function Folder({ uid, name }: { readonly uid: string; readonly name: string }) 
         title={name}
         tabIndex={uid === stop ? 0 : -1}
         {...(mayHaveFolders && { 'aria-expanded': isExpanded })}
-        {...(isExpanded && children.length > 0 && { 'aria-owns': below })}
+        {...(hasGroup && { 'aria-owns': below })}
         onFocus={() => setStop(uid)}
         onClick={press}
         onKeyDown={({ key, currentTarget }) => {
@@ -117,13 +121,13 @@ function Folder({ uid, name }: { readonly uid: string; readonly name: string }) 
         </span>
         <span className="name">{name}</span>
       </Link>
-      {isExpanded && children.length > 0 && (
+      {hasGroup && (
         // biome-ignore lint/a11y/useSemanticElements: of a tree, not of a form
         <ul id={below} role="group">
           {children.map((child) => (
             <Folder key={child.uid} uid={child.uid} name={child.name} />
           ))}
-          {hasNextPage && (
+          {rest !== '' && (
             <li role="none">
               <Link
                 to="/folders/$"
@@ -136,7 +140,7 @@ function Folder({ uid, name }: { readonly uid: string; readonly name: string }) 
                 onFocus={() => setStop(more)}
               >
                 <span className="chevron" aria-hidden />
-                <span className="name">More in the list</span>
+                <span className="name">{rest}</span>
               </Link>
             </li>
           )}

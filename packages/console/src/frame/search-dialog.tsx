@@ -23,6 +23,7 @@ import { messageOf } from '../api/query-client.ts'
 import { addressOf, kindNames } from '../components/resource-link.tsx'
 import { uidIn } from '../uid.ts'
 import { useLate } from '../use-late.ts'
+import { useSendWhenLoaded } from '../use-send-when-loaded.ts'
 import '../styles/pages/search.css'
 import { pageEntries, type SearchEntry, type SearchSection, searchActions } from './search-entries.ts'
 import { recentPlaces } from './search-recent.ts'
@@ -34,7 +35,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const router = useRouter()
   const [text, setText] = useState('')
   const typed = text.trim()
-  const { sections, status } = useSections(typed)
+  const { sections, status, isCurrent } = useSections(typed)
   const entries = sections.flatMap((section) => section.entries)
   const open = (id: string | undefined) => {
     const entry = entries.find((one) => one.id === id)
@@ -42,6 +43,8 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     onClose()
     router.history.push(`/console${entry.address}`)
   }
+  // Until the server responds, the first result is of what was typed before.
+  const { send } = useSendWhenLoaded(!isCurrent, () => open(entries[0]?.id), typed)
   return (
     <ModalOverlay className="overlay" isOpen onOpenChange={(next) => next || onClose()} isDismissable>
       <Modal className="modal search-modal">
@@ -55,7 +58,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
               autoFocus
               // Escape clears the field before it closes the dialog, unless it is handled here.
               onKeyDown={(event) => event.key === 'Escape' && onClose()}
-              onSubmit={() => open(entries[0]?.id)}
+              onSubmit={send}
             >
               <Label>Search by name, tag, digest, CVE ID or uid</Label>
               <Input placeholder="web, web:1.2, sha256:4f53cda, CVE-2025-12345" />
@@ -94,22 +97,29 @@ function SearchItem({ entry: { id, title, detail } }: { readonly entry: SearchEn
   )
 }
 
+interface Found {
+  readonly sections: SearchSection[]
+  readonly status: string
+  /** The results are those of the text. */
+  readonly isCurrent: boolean
+}
+
 /** What is shown for a text: resources by kind, pages, and further actions. */
-function useSections(typed: string): { readonly sections: SearchSection[]; readonly status: string } {
+function useSections(typed: string): Found {
   const access = useAccess()
   const { _splat: path = '' } = useParams({ strict: false })
   const organization = organizationOf(uidIn(path))
   const late = useLate(typed, PAUSE_MS)
-  const { data, error, isFetching } = useQuery(searchQuery(late))
+  const { data, error, isFetching, isSuccess, isPlaceholderData } = useQuery(searchQuery(late))
   const [recent] = useState(recentPlaces)
   const { data: places } = useQuery({ ...resourcesQuery(recent), enabled: typed === '' && recent.length > 0 })
   const pages = pageEntries(typed, { organization, isOperator: access.holds('', 'operator.get') })
   const pageSection = section('pages', 'Pages', pages)
   if (typed === '') {
     const known = recent.flatMap((uid) => places?.get(uid) ?? [])
-    return { sections: [...section('recent', 'Recent', known.map(toEntry)), ...pageSection], status: '' }
+    const sections = [...section('recent', 'Recent', known.map(toEntry)), ...pageSection]
+    return { sections, status: '', isCurrent: true }
   }
-  const isCurrent = late === typed && !isFetching
   const resources = typed.length > 1 && late !== '' ? (data?.resources ?? []) : []
   const incomplete = data?.incompleteKinds ?? []
   const found = kindsIn(resources).flatMap((kind) => {
@@ -120,12 +130,13 @@ function useSections(typed: string): { readonly sections: SearchSection[]; reado
   return {
     sections: [...found, ...pageSection, ...section('actions', 'Actions', searchActions(typed, resources))],
     status: statusOf(),
+    isCurrent: typed.length === 1 || (late === typed && isSuccess && !isPlaceholderData),
   }
 
   function statusOf(): string {
     if (typed.length === 1) return 'Type at least 2 characters.'
     if (error !== null) return messageOf(error)
-    if (!isCurrent) return 'Searching…'
+    if (late !== typed || isFetching) return 'Searching…'
     if (resources.length === 0) return 'Nothing found that you can see.'
     return `${resources.length} found${incomplete.length > 0 ? '. There are more: type more of the name.' : ''}`
   }

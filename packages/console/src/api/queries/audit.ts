@@ -5,7 +5,7 @@ import { uidsOf } from '../../pages/audit/audit-words.ts'
 import { isUid } from '../../uid.ts'
 import { api } from '../client.ts'
 import { PAGE_SIZE, paged } from './pages.ts'
-import { type ResourceNames, readNames } from './resources.ts'
+import { type ResourceNames, readNames, SEARCH_CHARS_MIN } from './resources.ts'
 
 /** Events of the audit log, each with the names that it refers to. */
 export interface NamedEvent {
@@ -45,11 +45,12 @@ export const resourceByPathQuery = (text: string) =>
     queryKey: ['resource-by-path', text],
     queryFn: async ({ signal }): Promise<string> => {
       if (isUid(text)) return text
+      if (text.length < SEARCH_CHARS_MIN) return ''
       const { resources } = await api.search.searchResources({ text, maxResults: PAGE_SIZE }, { signal })
       const found = resources.find(({ path, kind }) => path === text && !PLACED.has(kind))
       return found?.uid ?? ''
     },
-    enabled: text.length > 1,
+    enabled: text !== '',
     refetchInterval: false,
   })
 

@@ -52,6 +52,18 @@ export const providersQuery = (organization: string) =>
     return { items, ...rest }
   })
 
+/** All of them, for a choice and for their names. */
+export const allProvidersQuery = (organization: string) =>
+  queryOptions({
+    queryKey: ['identity-providers', organization, 'all'],
+    queryFn: async ({ signal }): Promise<readonly IdentityProvider[]> => {
+      const filter = { uidp: { childrenOf: organization }, pageSize: PAGE_SIZE_MAX }
+      const providers: IdentityProvider[] = []
+      for await (const provider of api.identityProviders.all(filter, { signal })) providers.push(provider)
+      return providers
+    },
+  })
+
 export const providerQuery = (uid: string) =>
   queryOptions({
     queryKey: ['identity-provider', uid],

@@ -6,7 +6,7 @@ import { queryClient } from '../query-client.ts'
 
 /** Search over all resources, and the names of known uids. */
 
-const SEARCH_CHARS_MIN = 2
+export const SEARCH_CHARS_MIN = 2
 const RESULTS_OF_KIND = 8
 /** Values of one lookup. */
 const LOOKUP_MAX = 400

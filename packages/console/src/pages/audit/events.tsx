@@ -9,6 +9,7 @@ import { messageText, queryClient } from '../../api/query-client.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { SelectField, SwitchField } from '../../components/field.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter, TimeFilter } from '../../components/filter-bar.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { Time } from '../../components/time.tsx'
@@ -52,8 +53,10 @@ export function Events({ within, path, missing }: EventsProps) {
   const [isFollowing, setFollowing] = useState(false)
   const [isExporting, setExporting] = useState(false)
   const wanted = state['resource'] ?? ''
-  const { data: resource = '', isPending, isLoading } = useQuery(resourceByPathQuery(wanted))
-  const isUnknown = wanted !== '' && !isPending && resource === ''
+  const lookup = useQuery(resourceByPathQuery(wanted))
+  const { data: resource = '' } = lookup
+  // Without its uid, the list, the export and the command would be of all events.
+  const isKnown = wanted === '' || resource !== ''
   const key = keyOf(within, resource, filters, isFollowing)
   // Pages of one list have one start.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key has all of them
@@ -72,21 +75,13 @@ export function Events({ within, path, missing }: EventsProps) {
         </p>
         <Button
           className="button quiet"
-          isDisabled={missing !== undefined || isUnknown}
+          isDisabled={missing !== undefined || !isKnown}
           onPress={() => setExporting(true)}
         >
           <Download aria-hidden size={16} /> Export
         </Button>
       </div>
-      {isUnknown ? (
-        <div className="empty">
-          <p>No resource that you can see has this path. Use the uid for one that is deleted.</p>
-        </div>
-      ) : isLoading ? (
-        <p className="muted" role="status">
-          Loading events…
-        </p>
-      ) : (
+      {isKnown ? (
         <PageList
           key={key}
           label="Events"
@@ -111,8 +106,14 @@ export function Events({ within, path, missing }: EventsProps) {
           ]}
           empty={<p>No events match the filters. Choose a longer time, or remove a filter.</p>}
         />
+      ) : lookup.data === undefined ? (
+        <NotLoaded what="the resource" query={lookup} />
+      ) : (
+        <div className="empty">
+          <p>No resource that you can see has this path. Use the uid for one that is deleted.</p>
+        </div>
       )}
-      <Equivalent command={eventsCommand(filters, resource || path)} />
+      {isKnown && <Equivalent command={eventsCommand(filters, resource || path)} />}
       {event !== undefined && <EventDialog uid={event} onClose={() => change({ event: '' })} />}
       {isExporting && <ExportDialog filter={filter} onClose={() => setExporting(false)} />}
     </>

@@ -31,14 +31,12 @@ function Compare({ repo, name }: { readonly repo: string; readonly name: string 
       <Title text="Compare images" />
       <div className="compare-choices">
         <ImageChoice
-          key={`from ${from}`}
           label="First image"
           repo={repo}
           digest={from}
           onChoose={(digest) => change({ from: digest })}
         />
         <ImageChoice
-          key={`to ${to}`}
           label="Second image"
           repo={repo}
           digest={to}

@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { ArrowRight } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button, FieldError, Form, Input, Label, Text, TextField } from 'react-aria-components'
 import { tagDigestQuery } from '../../api/queries/registry/manifests.ts'
 import { messageOf } from '../../api/query-client.ts'
+import { useLatestSignal } from '../../use-latest-signal.ts'
 
 interface ImageChoiceProps {
   readonly label: string
@@ -21,18 +22,36 @@ export function ImageChoice({ label, repo, digest, onChoose }: ImageChoiceProps)
   const queries = useQueryClient()
   const [text, setText] = useState(digest)
   const [problem, setProblem] = useState<string>()
+  const nextSignal = useLatestSignal()
+  // The address follows later: it must not replace what is typed until then.
+  const isTyping = useRef(false)
+  useEffect(() => {
+    if (!isTyping.current) setText(digest)
+  }, [digest])
+  const type = (next: string) => {
+    nextSignal()
+    isTyping.current = true
+    setText(next)
+  }
   const choose = async (event: FormEvent) => {
     event.preventDefault()
+    const signal = nextSignal()
     const reference = text.trim()
     setProblem(undefined)
-    if (reference === '' || digestPattern.test(reference)) return onChoose(reference)
+    const select = (found: string) => {
+      isTyping.current = false
+      setText(found)
+      onChoose(found)
+    }
+    if (reference === '' || digestPattern.test(reference)) return select(reference)
     if (reference.includes(':')) return setProblem('A digest is sha256: and 64 hexadecimal digits.')
     try {
       const found = await queries.fetchQuery({ ...tagDigestQuery(repo, reference), staleTime: 0 })
+      if (signal.aborted) return
       if (found === null) setProblem(`The repository has no tag ${reference}.`)
-      else onChoose(found)
+      else select(found)
     } catch (error) {
-      setProblem(messageOf(error))
+      if (!signal.aborted) setProblem(messageOf(error))
     }
   }
   return (
@@ -40,7 +59,7 @@ export function ImageChoice({ label, repo, digest, onChoose }: ImageChoiceProps)
       <TextField
         className="field"
         value={text}
-        onChange={setText}
+        onChange={type}
         isInvalid={problem !== undefined}
         autoComplete="off"
       >

@@ -139,8 +139,9 @@ function ReadAgain({ image, contents, missing }: ContentsFactsProps) {
     error,
     isPending: isSending,
   } = useMutation({
-    mutationFn: () => api.imageContents.readImageAgain(image),
-    onSuccess: (next) => queries.setQueryData(contentsQuery(image).queryKey, next),
+    mutationFn: (sent: ImageReference) => api.imageContents.readImageAgain(sent),
+    // The page may show another platform by now.
+    onSuccess: (next, sent) => queries.setQueryData(contentsQuery(sent).queryKey, next),
   })
   if (contents.state === 'CONTENTS_STATE_NOT_AN_IMAGE') return null
   const busy = isSending || isPending(contents) ? 'The image is waiting to be read' : undefined
@@ -151,7 +152,12 @@ function ReadAgain({ image, contents, missing }: ContentsFactsProps) {
           {messageOf(error)}
         </p>
       )}
-      <ActionButton label="Read the image again" isQuiet missing={missing ?? busy} onPress={() => mutate()} />
+      <ActionButton
+        label="Read the image again"
+        isQuiet
+        missing={missing ?? busy}
+        onPress={() => mutate(image)}
+      />
     </div>
   )
 }

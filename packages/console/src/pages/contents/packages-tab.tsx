@@ -33,7 +33,6 @@ export function PackagesTab(props: ImageTabProps) {
   const missing = access.missing(repo, 'repo.list') ?? access.missing(repo, 'sboms.list')
   const query = useQuery({ ...contentsQuery(image), enabled: missing === undefined })
   if (missing !== undefined) return <NoPermission label="Packages" reason={missing} />
-  if (query.data === undefined) return <NotLoaded what="the packages" query={query} />
   return (
     <>
       {platforms.length > 0 && (
@@ -46,9 +45,21 @@ export function PackagesTab(props: ImageTabProps) {
           />
         </FilterBar>
       )}
-      <ContentsFacts image={image} contents={query.data} missing={access.missing(repo, 'manifest.update')} />
-      {query.data.readTime !== undefined && <Contents {...props} image={image} contents={query.data} />}
-      {query.data.readTime === undefined && <Equivalent command={commandOf(props, image, noFilter)} />}
+      {query.data === undefined ? (
+        <NotLoaded what="the packages" query={query} />
+      ) : (
+        <ContentsFacts
+          key={platform}
+          image={image}
+          contents={query.data}
+          missing={access.missing(repo, 'manifest.update')}
+        />
+      )}
+      {query.data?.readTime === undefined ? (
+        <Equivalent command={commandOf(props, image, noFilter)} />
+      ) : (
+        <Contents {...props} image={image} contents={query.data} />
+      )}
     </>
   )
 }

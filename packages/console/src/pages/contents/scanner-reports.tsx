@@ -17,7 +17,10 @@ interface ScannerReportsProps {
 
 /** Reports of other scanners that are attached to an image. Nothing if there are none, as for most images. */
 export function ScannerReports({ repo, digest, version }: ScannerReportsProps) {
-  const { data: reports = [] } = useQuery(scannerReportsQuery(repo, digest))
+  const query = useQuery(scannerReportsQuery(repo, digest))
+  const { data: reports = [], error } = query
+  if (query.data === undefined && error !== null)
+    return <NotLoaded what="the reports of other scanners" query={query} />
   if (reports.length === 0) return null
   const isLatest = (report: ScannerReport) =>
     reports.find(({ scanner }) => scanner === report.scanner) === report

@@ -132,13 +132,13 @@ export function Roles({
   readonly folder: string
   readonly roles: readonly RoleBinding[]
 }) {
-  const missing = useAccess().missing(folder, 'role_bindings.list')
-  if (roles.length === 0)
-    return missing === undefined ? (
-      <span className="muted">none</span>
-    ) : (
-      <NotPermitted what="Roles" missing={missing} />
-    )
+  const access = useAccess()
+  const missing = access.missing(folder, 'role_bindings.list')
+  if (roles.length === 0) {
+    if (missing !== undefined) return <NotPermitted what="Roles" missing={missing} />
+    // It may not be known what the user may read.
+    return <span className="muted">{access.holds(folder, 'role_bindings.list') ? 'none' : 'unknown'}</span>
+  }
   return (
     <ul className="plain-list role-names">
       {roles.map(({ uid, role, roleUid, group }) => (

@@ -9,6 +9,7 @@ import { Equivalent } from '../../components/copy.tsx'
 import { FileDrop } from '../../components/drop-zone.tsx'
 import { SelectField, TextAreaField } from '../../components/field.tsx'
 import { PlainTable } from '../../components/plain-table.tsx'
+import { useLatestSignal } from '../../use-latest-signal.ts'
 
 const FILE_BYTES_MAX = 65_536
 
@@ -19,32 +20,47 @@ const FILE_BYTES_MAX = 65_536
 export function Explain({ identity }: { readonly identity: Identity }) {
   const [token, setToken] = useState('')
   const [audience, setAudience] = useState(session.apiUrl)
-  const [isWorking, setWorking] = useState(false)
+  const [work, setWork] = useState<'test' | 'read' | undefined>()
   const [result, setResult] = useState<ExplainExchangeResponse | undefined>()
   const [failure, setFailure] = useState<unknown>()
-  const test = async (event: FormEvent) => {
-    event.preventDefault()
-    if (isWorking || token.trim() === '') return
-    setWorking(true)
-    setFailure(undefined)
+  const nextSignal = useLatestSignal()
+  /** The result is that of the token and the audience in the fields: with others, it is gone, and one that arrives later is not shown. */
+  const restart = () => {
+    setWork(undefined)
     setResult(undefined)
+    setFailure(undefined)
+    return nextSignal()
+  }
+  const type = (next: string) => {
+    restart()
+    setToken(next)
+  }
+  /** Does what takes a while, until something else is wanted. */
+  const run = async <T,>(kind: 'test' | 'read', action: () => Promise<T>, show: (value: T) => void) => {
+    const signal = restart()
+    setWork(kind)
     try {
-      setResult(await api.explain.explainExchange({ identity: identity.uid, token: token.trim(), audience }))
+      const value = await action()
+      if (!signal.aborted) show(value)
     } catch (error) {
-      setFailure(error)
+      if (!signal.aborted) setFailure(error)
     } finally {
-      setWorking(false)
+      if (!signal.aborted) setWork(undefined)
     }
   }
-  const clear = () => {
-    setToken('')
-    setResult(undefined)
-    setFailure(undefined)
+  const test = (event: FormEvent) => {
+    event.preventDefault()
+    if (work !== undefined || token.trim() === '') return
+    const request = { identity: identity.uid, token: token.trim(), audience }
+    void run('test', () => api.explain.explainExchange(request), setResult)
   }
-  const readFile = async ([file]: readonly File[]) => {
+  const readFile = ([file]: readonly File[]) => {
     if (file === undefined) return
-    if (file.size > FILE_BYTES_MAX) setFailure(new Error('The file is too large for a token.'))
-    else setToken((await file.text()).trim())
+    void run(
+      'read',
+      () => textOf(file),
+      (text) => setToken(text.trim()),
+    )
   }
   const problem = violationOf(failure, 'token')
   return (
@@ -53,12 +69,12 @@ export function Explain({ identity }: { readonly identity: Identity }) {
         The server compares the token with each condition, as an exchange would. The token is not stored, and
         nothing signs in with it.
       </p>
-      <Form className="page-form note" onSubmit={(event) => void test(event)} validationBehavior="aria">
+      <Form className="page-form note" onSubmit={test} validationBehavior="aria">
         <TextAreaField
           label="Token"
           hint="The token that the platform gives to the workload, usually a JWT that starts with eyJ"
           value={token}
-          onChange={setToken}
+          onChange={type}
           problem={problem}
           isMonospace
         />
@@ -66,7 +82,7 @@ export function Explain({ identity }: { readonly identity: Identity }) {
           label="Or a file with the token"
           accepted={['.jwt', '.txt', 'text/plain', 'application/jwt']}
           isSingle
-          onFiles={(files) => void readFile(files)}
+          onFiles={readFile}
         />
         <SelectField
           label="Audience to request"
@@ -75,15 +91,18 @@ export function Explain({ identity }: { readonly identity: Identity }) {
             { id: session.registryHost, name: `The registry (${session.registryHost})` },
           ]}
           value={audience}
-          onChange={setAudience}
+          onChange={(next) => {
+            restart()
+            setAudience(next)
+          }}
           problem={violationOf(failure, 'audience')}
         />
         <div className="actions">
-          <Button className="button quiet" onPress={clear}>
+          <Button className="button quiet" onPress={() => type('')}>
             Clear
           </Button>
-          <Button type="submit" className="button" isDisabled={isWorking || token.trim() === ''}>
-            {isWorking ? 'Testing…' : 'Test the token'}
+          <Button type="submit" className="button" isDisabled={work !== undefined || token.trim() === ''}>
+            {work === 'test' ? 'Testing…' : work === 'read' ? 'Reading the file…' : 'Test the token'}
           </Button>
         </div>
       </Form>
@@ -98,6 +117,11 @@ export function Explain({ identity }: { readonly identity: Identity }) {
       />
     </>
   )
+}
+
+async function textOf(file: File): Promise<string> {
+  if (file.size > FILE_BYTES_MAX) throw new Error('The file is too large for a token.')
+  return file.text()
 }
 
 function Result({ result }: { readonly result: ExplainExchangeResponse }) {

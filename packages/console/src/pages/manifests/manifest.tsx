@@ -65,7 +65,7 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
   const access = useAccess()
   const navigate = useNavigate()
   const { data } = useQuery(repoQuery(repo))
-  const name = data?.value.name ?? repo
+  const name = data?.value.name
   const path = usePath(repo, name)
   const [isDeleting, setDeleting] = useState(false)
   const [isCopying, setCopying] = useState(false)
@@ -73,7 +73,7 @@ function ManifestDetails({ repo, manifest }: ManifestProps) {
   const title = `${manifestName(manifest)} ${shortDigest(digest)}`
   return (
     <>
-      <Breadcrumbs uid={repo} name={shortDigest(digest)} repo={{ uid: repo, name }} />
+      <Breadcrumbs uid={repo} name={shortDigest(digest)} repo={{ uid: repo, name: name ?? repo }} />
       <div className="page-head">
         <Title text={title} />
         <Actions

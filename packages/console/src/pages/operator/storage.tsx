@@ -8,6 +8,7 @@ import { Actions } from '../../components/actions.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { Equivalent } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Bytes, formatBytes, formatNumber } from '../../components/quantity.tsx'
@@ -93,8 +94,9 @@ export function Storage() {
 }
 
 function Status() {
-  const { data } = useQuery(storageQuery)
-  if (data === undefined) return null
+  const query = useQuery(storageQuery)
+  const { data } = query
+  if (data === undefined) return <NotLoaded what="the storage" query={query} />
   const { disks, nodeName, blobStore, storedBytes, manifestCount } = data
   return (
     <Facts

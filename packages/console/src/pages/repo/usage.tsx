@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ancestorNamesQuery } from '../../api/queries/paths.ts'
+import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { session } from '../../api/session.ts'
 import { Command } from '../../components/copy.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 
 /** Commands with the real host and path; container tools cannot address a repository by its uid. */
@@ -27,9 +29,10 @@ export const tools = ['docker', 'podman', 'berth'] as const
 export type Tool = (typeof tools)[number]
 
 export function Usage({ uid, path, of = tools, commands }: UsageProps) {
-  const { isPending } = useQuery(ancestorNamesQuery(uid))
+  const [repo, ancestors] = [useQuery(repoQuery(uid)), useQuery(ancestorNamesQuery(uid))]
   const [tool, setTool] = useState<Tool>(of[0] ?? 'berth')
-  if (isPending) return null
+  if (repo.data === undefined) return <NotLoaded what="the repository" query={repo} />
+  if (ancestors.data === undefined) return <NotLoaded what="the path" query={ancestors} />
   const isAddressable = path !== uid && /^[a-z0-9]+(?:[._/-]+[a-z0-9]+)*$/.test(path)
   if (!isAddressable)
     return (

@@ -1,19 +1,19 @@
 import type { ExternalGroupRoleMapping, IdentityProvider } from '@berth/client'
-import { type InfiniteData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { refreshAccess } from '../../api/access-changes.ts'
 import { api } from '../../api/client.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import { rolesQuery } from '../../api/queries/iam/access.ts'
-import { mappingsQuery, providersQuery } from '../../api/queries/organization.ts'
-import type { Page } from '../../api/queries/pages.ts'
+import { allProvidersQuery, mappingsQuery } from '../../api/queries/organization.ts'
 import { violationOf } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Field, SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { NotLoaded } from '../../components/loaded.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
 import { plural } from '../../components/quantity.tsx'
@@ -26,13 +26,19 @@ export function Mappings({ organization }: SettingsTabProps) {
   const access = useAccess()
   const [dialog, setDialog] = useState<'create' | 'delete' | undefined>()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const { data: roles = [] } = useQuery(rolesQuery(uid))
-  const { data } = useInfiniteQuery(providersQuery(uid))
-  const providers = allItems(data)
+  const unreadable = access.missing(uid, 'identity_providers.list')
+  const roles = useQuery(rolesQuery(uid))
+  const query = useQuery({ ...allProvidersQuery(uid), enabled: unreadable === undefined })
+  const { data: providers = [] } = query
   const nameOf = (items: readonly { uid: string; name: string }[], wanted: string) =>
     items.find((one) => one.uid === wanted)?.name ?? wanted
   const missing = access.missing(uid, 'identity_providers.delete')
   const close = () => setDialog(undefined)
+  // Until then, their uids would be in the place of their names.
+  if (unreadable === undefined && query.data === undefined)
+    return <NotLoaded what="the identity providers" query={query} />
+  if (unreadable === undefined && roles.data === undefined)
+    return <NotLoaded what="the roles" query={roles} />
   return (
     <>
       <div className="tab-actions">
@@ -41,7 +47,9 @@ export function Mappings({ organization }: SettingsTabProps) {
           missing={
             access.missing(uid, 'identity_providers.create') ??
             access.missing(uid, 'role_bindings.create') ??
-            (data !== undefined && providers.length === 0 ? 'Add an identity provider first' : undefined)
+            (query.data !== undefined && providers.length === 0
+              ? 'Add an identity provider first'
+              : undefined)
           }
           onPress={() => setDialog('create')}
         />
@@ -57,12 +65,12 @@ export function Mappings({ organization }: SettingsTabProps) {
       <PageList<ExternalGroupRoleMapping, readonly unknown[]>
         label="Group mappings"
         query={mappingsQuery(uid)}
-        missing={access.missing(uid, 'identity_providers.list')}
+        missing={unreadable}
         keyOf={(mapping) => mapping.uid}
         {...(missing === undefined && { selection: { keys: selected, onChange: setSelected } })}
         columns={[
           { id: 'group', title: 'Group at the provider', cell: (mapping) => mapping.externalGroupId },
-          { id: 'role', title: 'Role', cell: (mapping) => nameOf(roles, mapping.roleUid) },
+          { id: 'role', title: 'Role', cell: (mapping) => nameOf(roles.data ?? [], mapping.roleUid) },
           {
             id: 'provider',
             title: 'Identity provider',
@@ -85,9 +93,6 @@ export function Mappings({ organization }: SettingsTabProps) {
     </>
   )
 }
-
-const allItems = <T,>(data: InfiniteData<Page<T>> | undefined): readonly T[] =>
-  data?.pages.flatMap(({ items }) => items) ?? []
 
 interface CreateMappingDialogProps {
   readonly uid: string

@@ -48,13 +48,13 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
   const { data: parent } = useQuery(repoQuery(repo))
   const { data: details } = useQuery(tagDetailsQuery(uid))
   const missing = useAccess().missing(repo, 'manifest.list')
-  const repoName = parent?.value.name ?? repo
+  const repoName = parent?.value.name
   const path = usePath(repo, repoName)
   const [dialog, setDialog] = useState<'copy' | 'deprecate' | 'delete' | undefined>()
   const close = () => setDialog(undefined)
   return (
     <>
-      <Breadcrumbs uid={repo} name={name} repo={{ uid: repo, name: repoName }} />
+      <Breadcrumbs uid={repo} name={name} repo={{ uid: repo, name: repoName ?? repo }} />
       <div className="page-head">
         <div className="title-row">
           <Title text={name} />

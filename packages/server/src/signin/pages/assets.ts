@@ -34,6 +34,10 @@ const files = {
     content: fileText(new URL('./static/password.js', import.meta.url)),
     type: 'text/javascript',
   },
+  'send-once.js': {
+    content: fileText(new URL('./static/send-once.js', import.meta.url)),
+    type: 'text/javascript',
+  },
 } as const
 export type AssetName = keyof typeof files
 

@@ -16,7 +16,7 @@ export interface PageOptions {
   readonly title: string
   /** If its user is signed in, the page links to the account and has a sign-out button. */
   readonly browser?: Browser | undefined
-  /** Scripts that the page loads. */
+  /** Scripts that the page loads, beside the one of every page. */
   readonly scripts?: readonly Script[]
   /** For pages with lists and tables. */
   readonly wide?: boolean
@@ -33,6 +33,7 @@ export function page({ title, browser, scripts = [], wide = false }: PageOptions
 <title>${title} – Berth</title>
 <link rel="stylesheet" href="${assetPath('berth.css')}">
 <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml">
+<script defer src="${assetPath('send-once.js')}"></script>
 ${scripts.map((name) => html`<script defer src="${assetPath(name)}"></script>\n`)}</head>
 <body${wide ? html` class="wide"` : ''}>
 <header>

@@ -26,7 +26,6 @@ export const contentsQuery = (image: ImageReference) =>
   queryOptions({
     queryKey: ['image-contents', image],
     queryFn: ({ signal }) => api.imageContents.getImageContents(image, { signal }),
-    placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data, status } }) =>
       status === 'error' ? false : data !== undefined && isPending(data) ? PENDING_MS : IDLE_MS,
   })

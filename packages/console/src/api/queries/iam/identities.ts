@@ -20,17 +20,15 @@ export interface ListedIdentity {
   readonly roles: readonly RoleBinding[]
 }
 
-/** Roles of the identities on one page, in one request. */
+/** The identities on one page with their roles: an identity can have more of them than a page of roles. */
 export async function withRoles(
   identities: readonly Identity[],
   signal: AbortSignal,
 ): Promise<readonly ListedIdentity[]> {
   if (identities.length === 0) return []
-  const uids = identities.map(({ uid }) => uid)
-  const { roleBindings } = await api.roleBindings.list(
-    { identities: uids, pageSize: PAGE_SIZE_MAX },
-    { signal },
-  )
+  const filter = { identities: identities.map(({ uid }) => uid), pageSize: PAGE_SIZE_MAX }
+  const roleBindings: RoleBinding[] = []
+  for await (const binding of api.roleBindings.all(filter, { signal })) roleBindings.push(binding)
   return identities.map((identity) => ({
     identity,
     roles: roleBindings.filter(({ identityUid }) => identityUid === identity.uid),

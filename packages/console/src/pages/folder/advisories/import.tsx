@@ -146,6 +146,7 @@ function useImportWork() {
   useEffect(() => () => stopper.current?.abort(), [])
 
   const run = (next: Work) => {
+    stopper.current?.abort()
     const stop = new AbortController()
     stopper.current = stop
     setWork({ ...next, state: 'running', failure: undefined })

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { fileOf, wolfiDocument } from '../support/console/advisory-files.ts'
+import { DRAWN_MS } from '../support/console/console-page.ts'
+import { consoleSuite } from '../support/console/console-suite.ts'
+import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
+
+/** Answers that arrive after the user has asked for something else are not shown, and until one arrives, nothing is stated in its place. */
+
+/** Holds the first request to an address. */
+async function hold(page: Page, address: RegExp) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let held = 0
+  await page.route(address, async (route) => {
+    if (held++ === 0) await promise
+    await route.continue()
+  })
+  return { asked: page.waitForRequest(address), release: resolve }
+}
+
+const SEARCH = /\/resources:search/
+
+/** Drops a folder whose files are read with `readEntries`, the text of a function. */
+const dropFolder = (page: Page, readEntries: string) =>
+  page.evaluate(`{
+    const data = new DataTransfer()
+    data.items.add(new File([], 'folder'))
+    const folder = { isFile: false, isDirectory: true, name: 'folder', createReader: () => ({ readEntries: ${readEntries} }) }
+    DataTransferItem.prototype.webkitGetAsEntry = () => folder
+    const zone = document.querySelector('.drop-zone')
+    const { x, y } = zone.getBoundingClientRect()
+    for (const type of ['dragenter', 'dragover', 'drop'])
+      zone.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true, clientX: x + 9, clientY: y + 9 }))
+  }`)
+
+const late = `(resolve) => {
+  if (globalThis.finish !== undefined) return resolve([])
+  globalThis.finish = () => resolve([{ isFile: true, file: (found) => found(new File(['{}'], 'late.json')) }])
+}`
+
+const unreadable = `(_, reject) => reject(new Error('It was deleted.'))`
+
+consoleSuite('answers that are late', (cast) => {
+  test('search: Enter opens the first result of what was typed, and nothing once more is typed', async () => {
+    const organization = await cast().organization()
+    const mark = newName('m').replace('-', '')
+    for (const name of [mark, `${mark}hook`])
+      await cast().admin.create(`iam/groups/${organization.uid}`, { name })
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open('', 'Home')
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('dialog').getByRole('searchbox')
+    await field.waitFor()
+    await page.keyboard.type(mark)
+    await page.getByText('2 found').waitFor()
+
+    const more = await hold(page, SEARCH)
+    await page.keyboard.type('hook')
+    await page.keyboard.press('Enter')
+    await more.asked
+    await page.keyboard.type('s')
+    more.release()
+    await page.getByText('Nothing found that you can see.').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+
+    await field.fill(mark)
+    await page.getByText('2 found').waitFor()
+    const next = await hold(page, SEARCH)
+    await page.keyboard.type('ho')
+    await page.keyboard.press('Enter')
+    await next.asked
+    assert.equal(await field.inputValue(), `${mark}ho`)
+    next.release()
+    await page.getByRole('heading', { level: 1, name: `${mark}hook` }).waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('audit: nothing is exported while the resource is looked up, and a failure is no unknown resource', async () => {
+    const organization = await cast().organization()
+    await cast().admin.create(`iam/groups/${organization.uid}`, { name: 'team' })
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    const path = `${organization.name}/team`
+    const answer = Promise.withResolvers<void>()
+    let isOffline = true
+    await page.route(SEARCH, async (route) => {
+      await answer.promise
+      return isOffline ? route.abort() : route.continue()
+    })
+    const exporting = page.getByRole('button', { name: 'Export' })
+    const command = page.getByText(/^berth audit list/)
+    await open(`/audit?resource=${encodeURIComponent(path)}`, 'Audit log')
+    await page.getByText('Loading the resource…').waitFor()
+    assert.equal(await exporting.isDisabled(), true)
+    assert.equal(await command.count(), 0)
+    answer.resolve()
+    await page.getByText(/The server does not respond/).waitFor()
+    assert.equal(await page.getByText('No resource that you can see').count(), 0)
+    assert.equal(await exporting.isDisabled(), true)
+    isOffline = false
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('grid', { name: 'Events' }).getByText('created the folder').waitFor()
+    assert.equal(await exporting.isDisabled(), false)
+    assert.match(await command.innerText(), /--parent/)
+    await open('/audit?resource=x', 'Audit log')
+    await page.getByText('No resource that you can see').waitFor()
+    assert.equal(await exporting.isDisabled(), true)
+    assert.deepEqual(problems, [])
+  })
+
+  test('comparison: an earlier tag does not replace a later one, nor what is typed', async () => {
+    const organization = await cast().organization()
+    const repo = await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'web' })
+    const registry = ociClient(cast().berth, await bearerOf(cast().berth, cast().berth.owner))
+    const [one, two] = [testImage(), testImage()]
+    await pushImage(registry, `${organization.name}/web`, one, 'v1')
+    await pushImage(registry, `${organization.name}/web`, two, 'v2')
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/compare/${repo.uid}`, 'Compare images')
+    const field = page.getByRole('textbox', { name: 'First image' })
+    const chosen = (digest: string) => page.waitForURL((url) => url.searchParams.get('from') === digest)
+    const first = await hold(page, /\/registry\/.*tags/)
+    await field.fill('v1')
+    await field.press('Enter')
+    await first.asked
+    await field.fill('v2')
+    await field.press('Enter')
+    await chosen(two.digest)
+    first.release()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.waitForTimeout(DRAWN_MS)
+    await chosen(two.digest)
+    assert.equal(await field.inputValue(), two.digest)
+
+    const second = await hold(page, /\/registry\/.*tags/)
+    await field.fill('v1')
+    await field.press('Enter')
+    await second.asked
+    await field.fill('v')
+    second.release()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(await field.inputValue(), 'v')
+    await chosen(two.digest)
+    assert.deepEqual(problems, [])
+  })
+
+  test('token test: a result is shown only for the token in the field, and a file that cannot be read is reported', async () => {
+    const { uid } = await cast().organization()
+    const identity = await cast().admin.create(`iam/identities/${uid}`, {
+      name: 'ci',
+      claimMatch: { issuer: 'https://issuer.example', subject: 'ci' },
+    })
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    await open(`/identities/${identity.uid}?tab=explain`, 'ci')
+    const field = page.getByRole('textbox', { name: 'Token' })
+    const result = page.getByRole('region', { name: 'Result' })
+    const submit = page.getByRole('button', { name: 'Test the token' })
+    for (const change of [
+      () => page.getByRole('button', { name: 'Clear' }).click(),
+      () => field.pressSequentially('.x'),
+    ]) {
+      const first = await hold(page, /:explainExchange/)
+      await field.fill('eyJ.eyJ.sig')
+      await submit.click()
+      await first.asked
+      await change()
+      first.release()
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.waitForTimeout(DRAWN_MS)
+      assert.equal(await result.count(), 0)
+    }
+    await submit.click()
+    await result.waitFor()
+    await field.pressSequentially('.y')
+    await result.waitFor({ state: 'detached' })
+
+    await page.evaluate(
+      `File.prototype.text = () => new Promise((resolve, reject) => { globalThis.read = { resolve, reject } })`,
+    )
+    const choose = () => page.locator('input[type=file]').setInputFiles([fileOf('token.jwt', 'a token')])
+    await choose()
+    await page.getByRole('button', { name: 'Reading the file…' }).waitFor()
+    await field.fill('typed')
+    await page.evaluate(`globalThis.read.resolve('of the file')`)
+    await submit.waitFor()
+    assert.equal(await field.inputValue(), 'typed')
+    await choose()
+    await page.getByRole('button', { name: 'Reading the file…' }).waitFor()
+    await page.evaluate(`globalThis.read.reject(new Error('It was deleted.'))`)
+    await page.getByText('It was deleted.').waitFor()
+    await choose()
+    await page.getByRole('button', { name: 'Reading the file…' }).waitFor()
+    await page.evaluate(`globalThis.read.resolve('of the file')`)
+    await submit.waitFor()
+    assert.equal(await field.inputValue(), 'of the file')
+    assert.equal(await page.getByText('It was deleted.').count(), 0)
+    assert.deepEqual(problems, [])
+  })
+
+  test('import: a folder that cannot be read is reported, and one that is read late does not replace a running import', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open, identity } = await cast().signIn('owner', uid)
+    await cast().admin.create(`iam/roleBindings/${uid}`, {
+      identityUid: identity,
+      roleUid: managedRole('advisories.admin'),
+    })
+    await open(`/folders/${uid}?tab=advisories&section=import`, name)
+    await page.locator('.drop-zone').waitFor()
+    await dropFolder(page, unreadable)
+    await page.getByText('What was dropped could not be read. It was deleted.').waitFor()
+    await dropFolder(page, late)
+    await page.getByText('Reading what was dropped…').waitFor()
+    assert.equal(await page.getByText('It was deleted.').count(), 0)
+    const runs: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes(':importDocuments')) runs.push(request.url())
+    })
+    await page.locator('input[type=file]').setInputFiles([fileOf('nginx.yaml', wolfiDocument('nginx'))])
+    await page.getByRole('heading', { name: 'What the import would change' }).waitFor()
+    await page.evaluate('globalThis.finish()')
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(runs.length, 1)
+    await page.getByText(/^1 file/).waitFor()
+    assert.deepEqual(problems, [])
+  })
+})
