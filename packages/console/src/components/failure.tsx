@@ -1,6 +1,8 @@
 import { BerthError } from '@berth/client'
 import { useLayoutEffect, useState } from 'react'
-import { messageOf, otherViolations } from '../api/query-client.ts'
+import { hasStatus, messageOf, otherViolations } from '../api/query-client.ts'
+
+const UNAUTHENTICATED = 401
 
 /** What the server rejected of a form, except for what its fields show. */
 export function Failure({ failure }: { readonly failure: unknown }) {
@@ -17,6 +19,14 @@ export function Failure({ failure }: { readonly failure: unknown }) {
   return (
     <div className="alert" role="alert">
       <p>{isOfFields ? 'The server rejected these values.' : messageOf(failure)}</p>
+      {hasStatus(failure, UNAUTHENTICATED) && (
+        <p>
+          <a href={location.pathname + location.search} target="_blank" rel="noopener">
+            Sign in in another tab
+          </a>
+          , then send the form again.
+        </p>
+      )}
       {lines.length > 0 && (
         <ul>
           {[...new Set(lines)].map((line) => (

@@ -15,7 +15,13 @@ const schemeNames: Readonly<Record<ColorScheme, string>> = {
 export function UserMenu() {
   const { data } = useQuery(whoAmI)
   const [scheme, setScheme] = useState(storedColorScheme)
-  const signOut = useRef<HTMLFormElement>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const token = useRef<HTMLInputElement>(null)
+  const signOut = () => {
+    // It changes when the user signs in on another page.
+    if (token.current !== null) token.current.value = session.csrfToken
+    form.current?.submit()
+  }
   const choose = (chosen: ColorScheme) => {
     applyColorScheme(chosen)
     setScheme(chosen)
@@ -41,7 +47,7 @@ export function UserMenu() {
               <MenuItem className="menu-item" href="/docs">
                 API reference
               </MenuItem>
-              <MenuItem className="menu-item" onAction={() => signOut.current?.submit()}>
+              <MenuItem className="menu-item" onAction={signOut}>
                 Sign out
               </MenuItem>
             </MenuSection>
@@ -64,8 +70,8 @@ export function UserMenu() {
           </Menu>
         </Popover>
       </MenuTrigger>
-      <form ref={signOut} method="post" action="/sign-out" hidden>
-        <input type="hidden" name="form_token" value={session.csrfToken} />
+      <form ref={form} method="post" action="/sign-out" hidden>
+        <input ref={token} type="hidden" name="form_token" />
       </form>
     </>
   )
