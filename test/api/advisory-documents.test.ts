@@ -87,6 +87,31 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.deepEqual((await list({ order_by: 'advisory_id' })).advisories, advisories)
   })
 
+  test('an advisory that was withdrawn can be imported again, although an entry of it is left in the index', async () => {
+    const { send, list, uid } = await newGroup()
+    const { kysely } = cast().berth.berth.installation.store.db
+    const document = (...ids: string[]) => ({
+      name: 'git.advisories.yaml',
+      content: base64(wolfi('git', ...ids)),
+    })
+    await send([document(first, second)])
+    const entries = await kysely.selectFrom('advisory_packages').selectAll().where('root', '=', uid).execute()
+    await send([document(first)])
+    const kept = await kysely.selectFrom('advisory_packages').select('uid').where('root', '=', uid).execute()
+    const left = entries.filter((entry) => !kept.some((one) => one.uid === entry.uid))
+    assert.ok(left.length > 0)
+    await kysely
+      .insertInto('advisory_packages')
+      .values(left.map((entry) => ({ ...entry, ecosystem: 'of another version' })))
+      .execute()
+    const [again] = await send([document(first, second)])
+    assert.ok(again.accepted, again.reason)
+    assert.equal((await list()).totalCount, '2')
+    const now = await kysely.selectFrom('advisory_packages').selectAll().where('root', '=', uid).execute()
+    const sorted = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort()
+    assert.deepEqual(sorted(now), sorted(entries))
+  })
+
   test('an invalid document is reported with its line, and does not stop the others', async () => {
     const { send, list } = await newGroup()
     const answers = await send([

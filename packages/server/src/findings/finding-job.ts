@@ -1,4 +1,6 @@
 import { advisoryPackagesOf, CATALOGS } from '../advisories/packages/advisory-packages.ts'
+import { lockKnownAdvisories } from '../advisories/storage/advisory-groups.ts'
+import { rootOf, type Uid } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import { deleteRows, insertRows } from '../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
@@ -78,14 +80,27 @@ async function indexAdvisories(db: Db, lease: JobLease): Promise<string> {
   for (;;) {
     lease.signal.throwIfAborted()
     const sql = sqlText(db.engine)
-    const text = `select * from advisories where (root, uid) > (${sql.bind(root)}, ${sql.bind(uid)}) order by root, uid limit ${PAGE}`
-    const rows = await runText<AdvisoryRow>(db, text, sql)
-    const last = rows.at(-1)
+    const text = `select root, uid, parent from advisories where (root, uid) > (${sql.bind(root)}, ${sql.bind(uid)}) order by root, uid limit ${PAGE}`
+    const page = await runText<Pick<AdvisoryRow, 'root' | 'uid' | 'parent'>>(db, text, sql)
+    const last = page.at(-1)
     if (last === undefined) break
-    await inTransaction(db, async (tx) => {
-      await lease.renew(tx)
-      await insertRows(db, tx, 'advisory_packages', rows.flatMap(advisoryPackagesOf), { ifAbsent: true })
-    })
+    for (const [parent, ofGroup] of Map.groupBy(page, (row) => row.parent))
+      await inTransaction(db, async (tx) => {
+        await lease.renew(tx)
+        // An import may have deleted some since: the index must not have them.
+        await lockKnownAdvisories(tx, parent as Uid)
+        const rows = await tx
+          .selectFrom('advisories')
+          .selectAll()
+          .where('root', '=', rootOf(parent))
+          .where(
+            'uid',
+            'in',
+            ofGroup.map((row) => row.uid),
+          )
+          .execute()
+        await insertRows(db, tx, 'advisory_packages', rows.flatMap(advisoryPackagesOf), { ifAbsent: true })
+      })
     root = last.root
     uid = last.uid
     await lease.savePosition(`${root} ${uid}`)

@@ -19,6 +19,24 @@ export async function insertRows<T extends keyof Tables & string>(
   await insertWith(db, tx, table, rows, ifAbsent ? ' on conflict do nothing' : '')
 }
 
+/** Inserts rows; `values` columns of rows whose key exists are replaced. */
+export async function upsertRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  rows: readonly Tables[NoInfer<T>][],
+  { key, values }: { readonly key: readonly string[]; readonly values: readonly string[] },
+): Promise<void> {
+  const replaced = values.map((column) => `${column} = excluded.${column}`)
+  await insertWith(
+    db,
+    tx,
+    table,
+    rows,
+    ` on conflict (${key.join(', ')}) do update set ${replaced.join(', ')}`,
+  )
+}
+
 async function insertWith(
   db: Db,
   tx: Tx,

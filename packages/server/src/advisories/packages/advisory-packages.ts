@@ -1,5 +1,5 @@
 import { rootOf } from '../../api/uid.ts'
-import { deleteRows, incrementRows, insertRows } from '../../storage/bulk-rows.ts'
+import { deleteRows, incrementRows, upsertRows } from '../../storage/bulk-rows.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import type { AdvisoryPackageRow, AdvisoryRow } from '../../storage/schema/tables.ts'
 import { toAdvisory } from '../storage/stored-advisory.ts'
@@ -48,7 +48,11 @@ export async function updateAdvisoryPackages(
   const removed = [...previous].filter(([entry]) => !current.has(entry)).map(([, row]) => row)
   await deleteRows(db, tx, 'advisory_packages', removed)
   const added = [...current].filter(([entry]) => !previous.has(entry)).map(([, row]) => row)
-  await insertRows(db, tx, 'advisory_packages', added)
+  // An earlier version could leave an entry of an advisory that was withdrawn.
+  await upsertRows(db, tx, 'advisory_packages', added, {
+    key: ['root', 'name', 'uid'],
+    values: ['ecosystem'],
+  })
   const [first] = [...before, ...after]
   if (first === undefined) return
   const names = new Set([...previous.values(), ...current.values()].map(({ name }) => `name ${name}`))

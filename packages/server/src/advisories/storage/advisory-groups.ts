@@ -13,6 +13,16 @@ export async function lockAdvisories(tx: Tx, group: Uid): Promise<void> {
     .execute()
 }
 
+/** The same for a job: stores nothing for a group that was deleted. */
+export async function lockKnownAdvisories(tx: Tx, group: Uid): Promise<void> {
+  await tx
+    .updateTable('advisory_groups')
+    .set((row) => ({ revision: row.ref('revision') }))
+    .where('root', '=', rootOf(group))
+    .where('uid', '=', group)
+    .execute()
+}
+
 /** Increases the revision, so that published feeds of the group are built again. */
 export async function markAdvisoriesChanged(tx: Tx, group: Uid, now: number): Promise<void> {
   await tx
