@@ -91,6 +91,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => in
 let server: ThrowAwayServer | undefined
 let cluster: ThrowAwayCluster | undefined
 const directory = createRunDirectory()
+process.env['BERTH_TEST_RUN_DIRECTORY'] = directory
 try {
   process.exitCode = await main()
 } finally {
@@ -117,7 +118,6 @@ async function main(): Promise<number> {
   setEnvironment({
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? resolve(COMPILE_CACHE),
     TMPDIR: directory,
-    BERTH_TEST_RUN_DIRECTORY: directory,
     BERTH_TEST_DATABASES:
       selected.length > 0 ? selected.join(',') : options.all || options.long ? everyDatabase : undefined,
     BERTH_TEST_POSTGRES_URL: found.url,
@@ -256,7 +256,7 @@ async function run(files: readonly string[]): Promise<number> {
   printSlowest(finished)
   printSummary(text)
   if (interrupt.signal.aborted) return INTERRUPTED
-  const durations = durationsOf(finished, testedMs)
+  const durations = durationsOf(finished, testedMs, expectedMs)
   writeDurations(DURATIONS, { ...known, ...durations })
   if (options.record && isWhole()) writeDurations(RECORDED, rounded(durations))
   return isSuccess ? 0 : 1
@@ -270,10 +270,12 @@ interface Finished extends TestProcess {
 function durationsOf(
   finished: readonly Finished[],
   testedMs: ReadonlyMap<string, number>,
+  expectedMs: (file: string) => number,
 ): Record<string, number> {
   const durations: Record<string, number> = {}
   for (const { members, durationMs } of finished) {
-    const times = members.map((file) => testedMs.get(file) ?? 0)
+    // The tests of some files are in a file that they import.
+    const times = members.map((file) => testedMs.get(file) ?? expectedMs(file))
     const sum = times.reduce((total, ms) => total + ms, 0)
     for (const [at, file] of members.entries())
       durations[file] = Math.round((durationMs * (times[at] ?? 0)) / Math.max(sum, 1))

@@ -57,7 +57,7 @@ consoleSuite('answers that are late', (cast) => {
     await page.getByText('2 found').waitFor()
 
     const more = await hold(page, SEARCH)
-    await page.keyboard.type('hook')
+    await field.fill(`${mark}hook`)
     await page.keyboard.press('Enter')
     await more.asked
     await page.keyboard.type('s')
@@ -68,7 +68,7 @@ consoleSuite('answers that are late', (cast) => {
     await field.fill(mark)
     await page.getByText('2 found').waitFor()
     const next = await hold(page, SEARCH)
-    await page.keyboard.type('ho')
+    await field.fill(`${mark}ho`)
     await page.keyboard.press('Enter')
     await next.asked
     assert.equal(await field.inputValue(), `${mark}ho`)

@@ -24,11 +24,11 @@ export function useLeave(): (to: NavigateOptions) => Promise<void> {
   }
 }
 
-/** The router encodes the path of a page, but not that of an address. */
+/** The router encodes the path of a page, but not that of an address, and finds pages in any case. */
 function comparable(path: string): string {
   try {
-    return decodeURIComponent(path).replace(/\/$/, '')
+    return decodeURIComponent(path).replace(/\/$/, '').toLowerCase()
   } catch {
-    return path
+    return path.toLowerCase()
   }
 }

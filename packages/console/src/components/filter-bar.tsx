@@ -63,10 +63,21 @@ function useTyped(name: string) {
   const [text, setText] = useState(applied)
   // The address follows later: until it does, it must not replace what is typed.
   const isTyping = useRef(false)
-  const apply = useCallback((next: string) => change({ [name]: next.trim() }), [name, change])
+  /** What the address is about to have. */
+  const sent = useRef<string>(undefined)
+  const seen = useRef(applied)
+  const apply = useCallback(
+    (next: string) => {
+      sent.current = next.trim()
+      change({ [name]: next.trim() })
+    },
+    [name, change],
+  )
   useEffect(() => {
-    if (text.trim() === applied) {
-      isTyping.current = false
+    if (seen.current !== applied) sent.current = undefined
+    seen.current = applied
+    if (text.trim() === (sent.current ?? applied)) {
+      if (sent.current === undefined) isTyping.current = false
       return
     }
     // The address changes elsewhere too: by the back button, or a chip.

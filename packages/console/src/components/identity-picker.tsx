@@ -52,9 +52,14 @@ export function IdentityPicker(props: IdentityPickerProps) {
         onChange(choice.id)
       }}
       placeholder="Name or email address"
-      empty={isCurrent ? 'No one found. Enter a uid, or invite the person.' : 'Searching…'}
+      empty={emptyText()}
     />
   )
+
+  function emptyText(): string {
+    if (error !== null) return 'The search failed'
+    return isCurrent ? 'No one found. Enter a uid, or invite the person.' : 'Searching…'
+  }
 }
 
 function choicesOf(found: readonly Member[], text: string): Choice[] {

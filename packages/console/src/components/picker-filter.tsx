@@ -9,6 +9,12 @@ interface PickerFilterProps {
 
 /** A picker as a filter of a list. */
 export function PickerFilter({ name, children }: PickerFilterProps) {
+  const [value, choose] = usePickedInAddress(name)
+  return <div className="filter">{children(value, choose)}</div>
+}
+
+/** Returns what is chosen in a picker whose choice is in the address, and a function that changes it. */
+export function usePickedInAddress(name: string): readonly [string, (value: string) => void] {
   const [{ [name]: applied = '' }, change] = useAddressState()
   // The address follows a choice a moment later, and until then the field would open its list again.
   const [value, setValue] = useState(applied)
@@ -20,14 +26,11 @@ export function PickerFilter({ name, children }: PickerFilterProps) {
     chosen.current = ''
     setValue(applied)
   }, [applied])
-  return (
-    <div className="filter">
-      {children(value, (next) => {
-        if (next === value) return
-        chosen.current = next === applied ? '' : next
-        setValue(next)
-        change({ [name]: next })
-      })}
-    </div>
-  )
+  const choose = (next: string) => {
+    if (next === value) return
+    chosen.current = next === applied ? '' : next
+    setValue(next)
+    change({ [name]: next })
+  }
+  return [value, choose]
 }

@@ -158,6 +158,7 @@ export function ChoicePicker<T, K extends QueryKey>(props: ChoicePickerProps<T, 
 /** Returns the choices that match a text, in the order of the server: first what is called this, then what starts with it. */
 export function narrowed(choices: readonly Choice[], text: string): readonly Choice[] {
   const sought = text.trim().toLowerCase()
+  if (sought === '') return choices
   const rank = ({ name, description = '' }: Choice) => {
     const texts = [name.toLowerCase(), description.toLowerCase()]
     if (texts.includes(sought)) return 0

@@ -110,7 +110,7 @@ function useSections(typed: string): Found {
   const { _splat: path = '' } = useParams({ strict: false })
   const organization = organizationOf(uidIn(path))
   const late = useLate(typed, PAUSE_MS)
-  const { data, error, isFetching, isSuccess, isPlaceholderData } = useQuery(searchQuery(late))
+  const { data, error, isFetching, isPending, isPlaceholderData } = useQuery(searchQuery(late))
   const [recent] = useState(recentPlaces)
   const { data: places } = useQuery({ ...resourcesQuery(recent), enabled: typed === '' && recent.length > 0 })
   const pages = pageEntries(typed, { organization, isOperator: access.holds('', 'operator.get') })
@@ -130,7 +130,7 @@ function useSections(typed: string): Found {
   return {
     sections: [...found, ...pageSection, ...section('actions', 'Actions', searchActions(typed, resources))],
     status: statusOf(),
-    isCurrent: typed.length === 1 || (late === typed && isSuccess && !isPlaceholderData),
+    isCurrent: typed.length === 1 || (late === typed && !isPending && !isPlaceholderData),
   }
 
   function statusOf(): string {

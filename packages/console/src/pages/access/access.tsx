@@ -13,6 +13,7 @@ import { IdentityPicker } from '../../components/identity-picker.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { PageTabs } from '../../components/page-tabs.tsx'
+import { usePickedInAddress } from '../../components/picker-filter.tsx'
 import { ChoicePicker } from '../../components/pickers.tsx'
 import { Problem } from '../../components/problem.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
@@ -94,13 +95,13 @@ const capabilityChoices = queryOptions({
 })
 
 function CapabilityPicker({ label }: { readonly label: string }) {
-  const [{ capability = '' }, change] = useAddressState()
+  const [capability, choose] = usePickedInAddress('capability')
   return (
     <ChoicePicker
       label={label}
       query={capabilityChoices}
       value={capability}
-      onChange={(next) => change({ capability: next })}
+      onChange={choose}
       {...(capabilityNamed(capability) !== undefined && {
         hint: capabilityNamed(capability)?.description ?? '',
       })}
@@ -110,7 +111,8 @@ function CapabilityPicker({ label }: { readonly label: string }) {
 
 function Explain({ uid, name }: PlaceProps) {
   const path = usePath(uid, name)
-  const [{ identity = '', capability = '' }, change] = useAddressState()
+  const [{ identity = '', capability = '' }] = useAddressState()
+  const [picked, pick] = usePickedInAddress('identity')
   const isAsked = identity !== '' && capability !== ''
   const { data, error, refetch } = useQuery({
     ...explanationQuery(uid, identity, capability),
@@ -126,9 +128,9 @@ function Explain({ uid, name }: PlaceProps) {
         <IdentityPicker
           label="Person or workload"
           folder={uid}
-          value={identity}
-          onChange={(next) => change({ identity: next })}
-          name={data?.identity?.name || givenName || undefined}
+          value={picked}
+          onChange={pick}
+          name={picked === identity ? data?.identity?.name || givenName || undefined : undefined}
         />
         <CapabilityPicker label="Capability" />
       </div>

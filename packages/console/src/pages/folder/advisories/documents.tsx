@@ -134,7 +134,7 @@ interface Part {
   readonly ids: readonly string[]
 }
 
-/** Deletes documents until no one is left to delete, or the user leaves the page. `onDeleted`: after each part. */
+/** Deletes documents until none is left, or the user leaves the page. `onDeleted`: after each part. */
 function useDeletion(parent: string, onDeleted: (part: Part) => void) {
   const queries = useQueryClient()
   const [isDeleting, setDeleting] = useState(false)

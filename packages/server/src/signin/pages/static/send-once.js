@@ -14,6 +14,6 @@
     setTimeout(() => sent.delete(form), AGAIN_MS)
   })
 
-  // The user is back, and sends it again.
-  window.addEventListener('pageshow', () => sent.clear())
+  // The user is back, and sends it again. Not for the first load: a form can be sent before it ends.
+  window.addEventListener('pageshow', ({ persisted }) => persisted && sent.clear())
 }
