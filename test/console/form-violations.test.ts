@@ -5,6 +5,7 @@ import { claimMatch, managedRole } from '../support/api/api-fixture.ts'
 import { chooseInCombobox } from '../support/console/combobox.ts'
 import { DRAWN_MS, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { hold } from '../support/console/held-requests.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** Forms in dialogs: what is typed is not lost, and what the server rejects is at the field that was wrong. The names of fields come from the server: a dialog that asks for others shows nothing there. */
@@ -163,11 +164,7 @@ consoleSuite('forms in dialogs', (cast) => {
   test('while it is sent, a dialog stays open for its answer, and what is entered stays after a failure', async () => {
     const { uid, name } = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', uid)
-    const answer = Promise.withResolvers<void>()
-    await page.route(/invites/i, async (route) => {
-      if (route.request().method() === 'POST') await answer.promise
-      await route.continue()
-    })
+    const answer = await hold(page, /invites/i, { method: 'POST' })
     await open(`/folders/${uid}?tab=invites`, name)
     await page.getByRole('button', { name: 'Create an invite' }).click()
     await chooseInCombobox(page, 'Role', 'viewer', 'viewer')
@@ -181,7 +178,7 @@ consoleSuite('forms in dialogs', (cast) => {
       await page.waitForTimeout(DRAWN_MS)
       assert.equal(await dialog.count(), 1)
     }
-    answer.resolve()
+    answer.release()
     await dialog.locator('.field .error').waitFor()
     assert.equal(await address.inputValue(), 'not an address')
     await page.keyboard.press('Escape')
@@ -241,11 +238,7 @@ consoleSuite('forms in dialogs', (cast) => {
   test('the page asks before it is left while a form is sent', async () => {
     const { uid, name } = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', uid)
-    const answer = Promise.withResolvers<void>()
-    await page.route(/\/registry\/.*repos/, async (route) => {
-      if (route.request().method() === 'POST') await answer.promise
-      await route.continue()
-    })
+    const answer = await hold(page, /\/registry\/.*repos/, { method: 'POST' })
     await open(`/folders/${uid}`, name)
     await page.getByRole('tab', { name: 'Repositories' }).click()
     await page.getByRole('button', { name: 'Create a repository' }).first().click()
@@ -255,7 +248,7 @@ consoleSuite('forms in dialogs', (cast) => {
     await page.evaluate('history.back()')
     const question = page.getByRole('dialog', { name: 'Discard the changes?' })
     await question.getByRole('button', { name: 'Keep editing' }).click()
-    answer.resolve()
+    answer.release()
     await page.getByRole('heading', { level: 1, name: 'web' }).waitFor()
     assert.deepEqual(problems, [])
   })
@@ -264,11 +257,7 @@ consoleSuite('forms in dialogs', (cast) => {
     const { uid } = await cast().organization()
     const folder = await cast().admin.create(`iam/groups/${uid}`, { name: 'team' })
     const { page, problems, open } = await cast().signIn('owner', uid)
-    const answer = Promise.withResolvers<void>()
-    await page.route(/\/iam\/.*groups/, async (route) => {
-      if (route.request().method() === 'DELETE') await answer.promise
-      await route.continue()
-    })
+    const answer = await hold(page, /\/iam\/.*groups/, { method: 'DELETE' })
     await open(`/folders/${folder.uid}?tab=settings`, 'team')
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('textbox', { name: 'Type team to confirm' }).fill('team')
@@ -277,7 +266,7 @@ consoleSuite('forms in dialogs', (cast) => {
     await page.getByRole('link', { name: 'Advisories' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
     const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
-    answer.resolve()
+    answer.release()
     await (await deleted).finished()
     await page.waitForTimeout(DRAWN_MS)
     await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
@@ -288,11 +277,7 @@ consoleSuite('forms in dialogs', (cast) => {
     const { uid } = await cast().organization()
     const folder = await cast().admin.create(`iam/groups/${uid}`, { name: 'team' })
     const { page, problems, open } = await cast().signIn('owner', uid)
-    const answer = Promise.withResolvers<void>()
-    await page.route(/\/iam\/.*groups/, async (route) => {
-      if (route.request().method() === 'PATCH') await answer.promise
-      await route.continue()
-    })
+    const answer = await hold(page, /\/iam\/.*groups/, { method: 'PATCH' })
     await open(`/folders/${folder.uid}?tab=settings`, 'team')
     const dialog = page.getByRole('dialog')
     const edit = page.getByRole('button', { name: 'Edit', exact: true })
@@ -304,7 +289,7 @@ consoleSuite('forms in dialogs', (cast) => {
     await edit.click()
     await dialog.waitFor()
     const saved = page.waitForResponse((response) => response.request().method() === 'PATCH')
-    answer.resolve()
+    answer.release()
     await (await saved).finished()
     await page.waitForTimeout(DRAWN_MS)
     assert.equal(await dialog.count(), 1)

@@ -5,20 +5,10 @@ import { managedRole, newName } from '../support/api/api-fixture.ts'
 import { fileOf, wolfiDocument } from '../support/console/advisory-files.ts'
 import { DRAWN_MS } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { hold } from '../support/console/held-requests.ts'
 import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
 
 /** Answers that arrive after the user has asked for something else are not shown, and until one arrives, nothing is stated in its place. */
-
-/** Holds the first request to an address. */
-async function hold(page: Page, address: RegExp) {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let held = 0
-  await page.route(address, async (route) => {
-    if (held++ === 0) await promise
-    await route.continue()
-  })
-  return { asked: page.waitForRequest(address), release: resolve }
-}
 
 const SEARCH = /\/resources:search/
 
@@ -56,7 +46,7 @@ consoleSuite('answers that are late', (cast) => {
     await page.keyboard.type(mark)
     await page.getByText('2 found').waitFor()
 
-    const more = await hold(page, SEARCH)
+    const more = await hold(page, SEARCH, { isFirstOnly: true })
     await field.fill(`${mark}hook`)
     await page.keyboard.press('Enter')
     await more.asked
@@ -67,7 +57,7 @@ consoleSuite('answers that are late', (cast) => {
 
     await field.fill(mark)
     await page.getByText('2 found').waitFor()
-    const next = await hold(page, SEARCH)
+    const next = await hold(page, SEARCH, { isFirstOnly: true })
     await field.fill(`${mark}ho`)
     await page.keyboard.press('Enter')
     await next.asked
@@ -120,7 +110,7 @@ consoleSuite('answers that are late', (cast) => {
     await open(`/compare/${repo.uid}`, 'Compare images')
     const field = page.getByRole('textbox', { name: 'First image' })
     const chosen = (digest: string) => page.waitForURL((url) => url.searchParams.get('from') === digest)
-    const first = await hold(page, /\/registry\/.*tags/)
+    const first = await hold(page, /\/registry\/.*tags/, { isFirstOnly: true })
     await field.fill('v1')
     await field.press('Enter')
     await first.asked
@@ -133,7 +123,7 @@ consoleSuite('answers that are late', (cast) => {
     await chosen(two.digest)
     assert.equal(await field.inputValue(), two.digest)
 
-    const second = await hold(page, /\/registry\/.*tags/)
+    const second = await hold(page, /\/registry\/.*tags/, { isFirstOnly: true })
     await field.fill('v1')
     await field.press('Enter')
     await second.asked
@@ -161,7 +151,7 @@ consoleSuite('answers that are late', (cast) => {
       () => page.getByRole('button', { name: 'Clear' }).click(),
       () => field.pressSequentially('.x'),
     ]) {
-      const first = await hold(page, /:explainExchange/)
+      const first = await hold(page, /:explainExchange/, { isFirstOnly: true })
       await field.fill('eyJ.eyJ.sig')
       await submit.click()
       await first.asked

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page, Route } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { DRAWN_MS } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { hold } from '../support/console/held-requests.ts'
 import {
   bearerOf,
   ociClient,
@@ -16,16 +17,6 @@ import { assertAccessible } from '../support/signin/axe.ts'
 /** Dialogs that delete: what they announce is what they do, also while the server responds slowly, or not at all. */
 
 const DAY_MS = 86_400_000
-
-/** Requests that match wait until the returned function is called. */
-async function hold(page: Page, path: RegExp, isHeld = (_: Route) => true): Promise<() => void> {
-  const answer = Promise.withResolvers<void>()
-  await page.route(path, async (route) => {
-    if (isHeld(route)) await answer.promise
-    await route.continue()
-  })
-  return answer.resolve
-}
 
 /** As if the user returned to the window: what is shown is read again. */
 const returnToPage = (page: Page) => page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
@@ -62,7 +53,7 @@ consoleSuite(
 
     test('while another age of untagged manifests is loading, nothing can be deleted', async () => {
       const { page, problems } = await withUntagged()
-      const release = await hold(page, /manifests:previewUntagged/)
+      const { release } = await hold(page, /manifests:previewUntagged/)
       await page.getByRole('button', { name: /Untagged for at least/ }).click()
       await page.getByRole('option', { name: '1 hour' }).click()
       await page.getByText('Loading untagged manifests…').waitFor()
@@ -118,7 +109,7 @@ consoleSuite(
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
       assert.equal((await tag(image, 'latest')).status, 201)
-      const releaseManifest = await hold(page, /manifests\/.*alidate/)
+      const { release: releaseManifest } = await hold(page, /manifests\/.*alidate/)
       await page.getByRole('button', { name: 'Delete', exact: true }).click()
       await dialog.getByText('Checking what is deleted with it…').waitFor()
       assert.equal(await dialog.getByRole('button', { name: 'Delete the manifest' }).isDisabled(), true)
@@ -132,7 +123,7 @@ consoleSuite(
       await dialog.getByText('1 image has no other tag').waitFor()
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
-      const releaseTags = await hold(page, /tags:previewDeletion/)
+      const { release: releaseTags } = await hold(page, /tags:previewDeletion/)
       await page.getByRole('button', { name: 'Delete 1 tag' }).click()
       await dialog.getByText('Finding out what goes with them…').waitFor()
       assert.equal(await dialog.getByRole('button', { name: /^Delete/ }).isDisabled(), true)
@@ -154,7 +145,7 @@ consoleSuite(
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
       await push(testImage(), 'nightly')
-      const release = await hold(page, /policy:preview/)
+      const { release } = await hold(page, /policy:preview/)
       await page.getByRole('button', { name: 'Run retention now' }).click()
       await dialog.getByText('Loading the preview…').waitFor()
       assert.equal(await dialog.getByRole('button', { name: 'Run retention' }).isDisabled(), true)
@@ -201,7 +192,7 @@ consoleSuite(
       await open(`/repos/${repo}?tab=policy`, 'app')
       const numbers = page.getByText('If retention were enabled, it would delete 0 tags')
       await numbers.waitFor()
-      const release = await hold(page, /policy:preview/)
+      const { release } = await hold(page, /policy:preview/)
       await page.getByRole('button', { name: 'Add a rule' }).click()
       await page.getByRole('textbox', { name: 'Tags' }).fill('v*')
       await page.getByText('Loading tags and manifests…').waitFor()
@@ -216,7 +207,7 @@ consoleSuite(
       await open(`/repos/${repo}?tab=policy`, 'app')
       const patterns = page.getByRole('textbox', { name: 'Patterns' })
       await patterns.fill('v1.*')
-      const release = await hold(page, /\/policy/, (route) => route.request().method() === 'PATCH')
+      const { release } = await hold(page, /\/policy/, { method: 'PATCH' })
       await page.getByRole('button', { name: 'Save the policy' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Save', exact: true }).click()

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { policiesOf } from '../support/api/policies.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { hold } from '../support/console/held-requests.ts'
 import { eventually } from '../support/eventually.ts'
 import { imageOfFiles } from '../support/images/readable-image.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
@@ -75,15 +76,11 @@ consoleSuite(
       await decisions.getByText('the end of life of debian:10 is 2024-06-30').waitFor()
 
       // Only what applies here can be chosen, so nothing can be chosen before that is known.
-      const answer = Promise.withResolvers<void>()
-      await page.route(/[bB]indings/, async (route) => {
-        await answer.promise
-        await route.continue()
-      })
+      const answer = await hold(page, /[bB]indings/)
       await open(`/repos/${repo.uid}?tab=pull-policies&section=overrides`, 'web')
       await page.getByText('Loading the policies…').waitFor()
       assert.equal(await page.getByRole('button', { name: 'Create an override' }).count(), 0)
-      answer.resolve()
+      answer.release()
       await page.getByRole('button', { name: 'Create an override' }).click()
       await page.getByRole('button', { name: /Policy$/ }).click()
       await page.getByRole('option').first().waitFor()

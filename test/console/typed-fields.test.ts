@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
 import { DRAWN_MS } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { hold } from '../support/console/held-requests.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 
 /** What is typed stays, and chooses what it names, before and after the server responds. */
@@ -67,17 +68,13 @@ consoleSuite('fields in which a user types', (cast) => {
       await input.click()
       // The first choices, for no text.
       await options.nth(1).waitFor()
-      const answer = Promise.withResolvers<void>()
-      await page.route(/findCandidates|search/i, async (route) => {
-        await answer.promise
-        await route.continue()
-      })
+      const answer = await hold(page, /findCandidates|search/i)
       await input.pressSequentially(text)
       await page.keyboard.press('ArrowDown')
       await page.keyboard.press('Enter')
       await options.first().waitFor({ state: 'detached' })
       assert.equal(await input.inputValue(), chosen)
-      answer.resolve()
+      answer.release()
       await page.unrouteAll({ behavior: 'wait' })
     }
     await page.getByRole('dialog').getByRole('button', { name: 'Grant the role', exact: true }).click()
@@ -88,17 +85,13 @@ consoleSuite('fields in which a user types', (cast) => {
 
   test('what is typed before a proposal is known stays the choice of the user', async () => {
     const { organization, page, problems, open } = await signedIn()
-    const answer = Promise.withResolvers<void>()
-    await page.route(/\/iam\/v2beta1\/roles/, async (route) => {
-      await answer.promise
-      await route.continue()
-    })
+    const answer = await hold(page, /\/iam\/v2beta1\/roles/)
     await open(`/folders/${organization.uid}?tab=pull-tokens`, organization.name)
     await page.getByRole('button', { name: 'Create a pull token' }).click()
     const role = page.getByRole('combobox', { name: 'Role' })
     await role.pressSequentially('viewer')
     const read = page.waitForResponse(/\/iam\/v2beta1\/roles/)
-    answer.resolve()
+    answer.release()
     await (await read).finished()
     await page.waitForTimeout(DRAWN_MS)
     assert.equal(await role.inputValue(), 'viewer')
@@ -109,17 +102,13 @@ consoleSuite('fields in which a user types', (cast) => {
     const { organization, page, problems, open } = await signedIn()
     await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'web' })
     await open('/audit', 'Audit log')
-    const code = Promise.withResolvers<void>()
-    await page.route(/\.js$/, async (route) => {
-      await code.promise
-      await route.continue()
-    })
+    const code = await hold(page, /\.js$/)
     const field = page.getByRole('searchbox', { name: 'Method' })
     await field.pressSequentially('CreateGroup')
     await page.getByRole('link', { name: 'Advisories' }).first().click()
     await page.waitForURL(/\/advisories/)
     await page.waitForTimeout(DRAWN_MS)
-    code.resolve()
+    code.release()
     await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
     assert.equal(new URL(page.url()).search, '')
     assert.deepEqual(problems, [])

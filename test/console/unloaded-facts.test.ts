@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { claimMatch, managedRole, newName } from '../support/api/api-fixture.ts'
 import { DRAWN_MS, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { hold } from '../support/console/held-requests.ts'
 import { alpineFiles, imageOfFiles } from '../support/images/readable-image.ts'
 import { indexOf } from '../support/registry/layered-image.ts'
 import { bearerOf, ociClient, pushImage, putManifest, testImage } from '../support/registry/registry.ts'
@@ -15,16 +16,6 @@ import { imageJobs } from '../support/server/test-berth.ts'
 async function breakOff(page: Page, address: RegExp) {
   await page.route(address, (route) => route.abort())
   return { restore: () => page.unroute(address) }
-}
-
-/** Requests wait until `release` is called. */
-async function hold(page: Page, address: RegExp) {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  await page.route(address, async (route) => {
-    await promise
-    await route.continue()
-  })
-  return { release: resolve }
 }
 
 consoleSuite(

@@ -2,10 +2,12 @@ import type { Page } from 'playwright-core'
 import { eventually } from '../eventually.ts'
 
 const LIST_MS = 5000
+const STANDS_STILL = `(field) =>
+  Promise.allSettled((field.closest('.overlay')?.getAnimations({ subtree: true }) ?? []).map(({ finished }) => finished))`
 
 /**
- * Types a part of a name in a combobox, and clicks the first choice with the given name. On a busy machine the list opens while the dialog still
- * moves, and closes again: then it is opened once more.
+ * Types a part of a name in a combobox, and clicks the first choice with the given name. A list that opens while its dialog still moves closes
+ * again, and a click on it then chooses nothing.
  */
 export async function chooseInCombobox(
   page: Page,
@@ -15,6 +17,7 @@ export async function chooseInCombobox(
 ): Promise<void> {
   const field = page.getByRole('combobox', { name: label })
   const choice = page.getByRole('option', { name: option }).first()
+  await field.evaluate(STANDS_STILL)
   await eventually(async () => {
     await field.fill('')
     await field.fill(text)
