@@ -1,5 +1,6 @@
 import { createBerthClient } from '@berth/client'
 import { conditional } from './conditional.ts'
+import { UNAUTHENTICATED } from './http-status.ts'
 import { queryClient } from './query-client.ts'
 import { renewSession, session } from './session.ts'
 
@@ -7,7 +8,6 @@ import { renewSession, session } from './session.ts'
 export const SESSION_ENDED = ['session-ended'] as const
 
 const RETRIES = 1
-const UNAUTHENTICATED = 401
 
 const conditionalFetch = conditional((url, init) => fetch(url, init))
 

@@ -1,14 +1,13 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useEffect, useRef } from 'react'
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { PRECONDITION_FAILED } from '../api/http-status.ts'
 import { hasStatus, messageOf } from '../api/query-client.ts'
 import { useSendWhenLoaded } from '../use-send-when-loaded.ts'
 import { Failure } from './failure.tsx'
 import { useFocusReturn } from './focus-return.ts'
 
 /** Dialogs with an action. Each opens from a button or a menu, and shows what the server rejects. */
-
-const PRECONDITION_FAILED = 412
 
 export interface ActionDialogProps {
   readonly title: string

@@ -1,8 +1,7 @@
 import { BerthError } from '@berth/client'
 import { useLayoutEffect, useState } from 'react'
+import { UNAUTHENTICATED } from '../api/http-status.ts'
 import { hasStatus, messageOf, otherViolations } from '../api/query-client.ts'
-
-const UNAUTHENTICATED = 401
 
 /** What the server rejected of a form, except for what its fields show. */
 export function Failure({ failure }: { readonly failure: unknown }) {

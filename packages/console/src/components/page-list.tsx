@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
 import { Button } from 'react-aria-components'
+import { FORBIDDEN } from '../api/http-status.ts'
 import type { Page } from '../api/queries/pages.ts'
 import { hasStatus, messageOf } from '../api/query-client.ts'
 import { NoPermission } from './no-permission.tsx'
@@ -31,8 +32,6 @@ interface PageListProps<T, K extends QueryKey> {
   readonly selection?: ListSelection
   keyOf(item: T): string
 }
-
-const FORBIDDEN = 403
 
 export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
   const { label, query, columns, empty, missing, order, selection, keyOf } = props

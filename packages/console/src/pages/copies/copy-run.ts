@@ -1,5 +1,6 @@
 import { BerthError, type CopyImageResponse } from '@berth/client'
 import { api } from '../../api/client.ts'
+import { UNAUTHENTICATED } from '../../api/http-status.ts'
 import { messageOf } from '../../api/query-client.ts'
 
 /** Copies images one by one: each is a request, and one that fails stops no other. */
@@ -33,7 +34,7 @@ export interface CopyOutcome {
 
 /** No response, or the session has ended: the next request would fail as well. */
 const endsRun = (failure: unknown): boolean =>
-  failure instanceof BerthError && (failure.status === 0 || failure.status === 401)
+  failure instanceof BerthError && (failure.status === 0 || failure.status === UNAUTHENTICATED)
 
 export async function copyImages(
   items: readonly CopyItem[],

@@ -1,6 +1,7 @@
 import type { GroupInvite } from '@berth/client'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
+import { NOT_FOUND } from '../../api/http-status.ts'
 import { organizationOf } from '../../api/queries/groups.ts'
 import { hasStatus, queryClient, violationOf } from '../../api/query-client.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -17,8 +18,6 @@ const lifetimes = [
   { id: '2592000s', name: '30 days', flag: '30d' },
 ] as const
 const DEFAULT_LIFETIME = '604800s'
-
-const NOT_FOUND = 404
 
 interface DialogProps {
   readonly uid: string

@@ -2,6 +2,7 @@ import { type AccountAssociationInput, BerthError } from '@berth/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
+import { NOT_FOUND } from '../../api/http-status.ts'
 import { violationOf } from '../../api/query-client.ts'
 import { Field, SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
@@ -50,8 +51,6 @@ interface LinkAccountDialogProps {
   readonly organization: string
   readonly onClose: () => void
 }
-
-const NOT_FOUND = 404
 
 export function LinkAccountDialog({ organization, onClose }: LinkAccountDialogProps) {
   const queries = useQueryClient()
