@@ -19,7 +19,7 @@ export async function insertRows<T extends keyof Tables & string>(
   await insertWith(db, tx, table, rows, ifAbsent ? ' on conflict do nothing' : '')
 }
 
-/** Inserts rows; `values` columns of rows whose key exists are replaced. */
+/** Inserts rows; of those whose key exists, the `values` columns are replaced. */
 export async function upsertRows<T extends keyof Tables & string>(
   db: Db,
   tx: Tx,
@@ -28,14 +28,12 @@ export async function upsertRows<T extends keyof Tables & string>(
   { key, values }: { readonly key: readonly string[]; readonly values: readonly string[] },
 ): Promise<void> {
   const replaced = values.map((column) => `${column} = excluded.${column}`)
-  await insertWith(
-    db,
-    tx,
-    table,
-    rows,
-    ` on conflict (${key.join(', ')}) do update set ${replaced.join(', ')}`,
-  )
+  await insertWith(db, tx, table, rows, onConflict(key, replaced))
 }
+
+/** The end of a statement that inserts rows: what is set in those whose key exists. */
+const onConflict = (key: readonly string[], sets: readonly string[]): string =>
+  ` on conflict (${key.join(', ')}) do update set ${sets.join(', ')}`
 
 async function insertWith(
   db: Db,
@@ -64,8 +62,7 @@ export async function incrementRows<T extends keyof Tables & string>(
   { key, numbers }: { readonly key: readonly string[]; readonly numbers: readonly string[] },
 ): Promise<void> {
   const sums = numbers.map((column) => `${column} = ${table}.${column} + excluded.${column}`)
-  const end = ` on conflict (${key.join(', ')}) do update set ${sums.join(', ')}`
-  await insertWith(db, tx, table, rows, end)
+  await insertWith(db, tx, table, rows, onConflict(key, sums))
 }
 
 /**

@@ -13,7 +13,7 @@ export async function lockAdvisories(tx: Tx, group: Uid): Promise<void> {
     .execute()
 }
 
-/** The same for a job: stores nothing for a group that was deleted. */
+/** Locks the group as `lockAdvisories` does if it has advisories. For jobs: the group may be deleted meanwhile, and must not get a row again. */
 export async function lockKnownAdvisories(tx: Tx, group: Uid): Promise<void> {
   await tx
     .updateTable('advisory_groups')
