@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -68,6 +68,21 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
     return Number((headers.get('range') ?? '').split('-')[1]) + 1
   }
 
+  /** Finishes the upload, and pulls its blob after the writer that lost it has ended: the blob has these bytes. */
+  const assertWholeBeside = async (
+    late: Socket,
+    { owner, name, upload }: { owner: OciClient; name: string; upload: string },
+    bytes: Buffer,
+  ) => {
+    const blob = digest(bytes)
+    assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
+    late.destroy()
+    await once(late, 'close')
+    await wait(300)
+    const pulled = await owner.request('GET', `${name}/blobs/${blob}`)
+    assert.equal(digest(pulled.bytes), blob)
+  }
+
   for (const before of [Buffer.alloc(0), randomBytes(1000)])
     test(`a writer that lost its lease changes nothing when it resumes (uploadLeaseMs, after ${before.length} bytes)`, async () => {
       const { name, organization, owner } = await createRegistryFixture(cast())
@@ -79,13 +94,7 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       const bytes = randomBytes(5000)
       const taken = await takingOver(() => owner.request('PATCH', upload, { body: bytes }))
       assert.equal(taken.status, 202, taken.bytes.toString())
-      const blob = digest(Buffer.concat([before, bytes]))
-      assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
-      late.destroy()
-      await once(late, 'close')
-      await wait(300)
-      const pulled = await owner.request('GET', `${name}/blobs/${blob}`)
-      assert.equal(digest(pulled.bytes), blob)
+      await assertWholeBeside(late, { owner, name, upload }, Buffer.concat([before, bytes]))
     })
 
   for (const before of [Buffer.alloc(0), randomBytes(1000)])
@@ -107,13 +116,7 @@ onEveryDatabase('registry: writers of an upload', (cast) => {
       const bytes = randomBytes(5000)
       assert.equal((await owner.request('PATCH', upload, { body: bytes })).status, 202)
       assert.notEqual(inode(), first)
-      const blob = digest(Buffer.concat([before, bytes]))
-      assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
-      late.destroy()
-      await once(late, 'close')
-      await wait(300)
-      const pulled = await owner.request('GET', `${name}/blobs/${blob}`)
-      assert.equal(digest(pulled.bytes), blob)
+      await assertWholeBeside(late, { owner, name, upload }, Buffer.concat([before, bytes]))
     })
 
   /** A request that finishes an upload and verifies its bytes: it hashes so many that others come between. */
