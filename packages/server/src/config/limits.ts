@@ -829,12 +829,16 @@ export const limits = {
   streamWindowBytes: 64 * KIB - 1,
   /** Header fields of one request; HTTP/1.1 and HTTP/2. */
   headerFieldsMax: 128,
-  /** Memory of the HTTP/2 library for one connection: streams, header tables, unsent frames. New streams are refused beyond it. */
-  http2SessionMib: 10,
+  /** What one HTTP/2 connection has sent in the bodies of its streams and the server has not read: new streams are refused beyond it. */
+  http2UnreadBytesMax: 8 * MIB,
+  /** Replies to control frames (PING, SETTINGS, refused streams) that a client does not read: more end the connection. */
+  http2UnsentControlBytesMax: 64 * KIB,
+  /** CONTINUATION frames of one header block. */
+  http2ContinuationsMax: 16,
   /** Entries of one SETTINGS frame. */
   http2SettingsMax: 32,
-  /** Frames of one connection that break the protocol, and streams that it opens beyond its limits: more end the connection. */
-  http2InvalidFramesMax: 100,
+  /** Malformed requests of one connection, and streams that it opens beyond its limits: more end the connection. */
+  http2MalformedRequestsMax: 100,
   http2RejectedStreamsMax: 100,
   /** Streams that a client resets on one connection: in a burst, and per second. More end the connection (CVE-2023-44487). */
   http2ResetsBurst: 300,

@@ -189,7 +189,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     for (let count = 0; count < EVENT_LOOP_ITERATIONS; count++) await nextIteration()
     http2.destroy()
     for (const socket of sockets) {
-      // The library of HTTP/2 closes its sockets itself; a reset spins there.
       if (http1Sockets.has(socket)) socket.resetAndDestroy()
       else socket.destroy()
     }
@@ -313,8 +312,7 @@ function detectProtocol(socket: Socket, timeoutMs: number, onConnection: Connect
     socket.pause()
     socket.unshift(seen)
     onConnection(socket, isPrefix)
-    // An HTTP/2 session fetches what is buffered by itself, later; flowing now, it would be lost.
-    if (!isPrefix) socket.resume()
+    socket.resume()
   }
   socket.on('data', onData)
   socket.on('end', onEnd)

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders } from 'node:http2'
 import { errorBody, httpStatusOfError, retryAfter } from '../api/error-body.ts'
 import { toApiError } from '../api/storage-faults.ts'
 import type { limits as allLimits } from '../config/limits.ts'
@@ -10,6 +10,7 @@ import type { ReplyBatch } from './bodies/reply-batch.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { ConnectionLimits } from './connections.ts'
 import type { HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { Http2Stream } from './http2/stream.ts'
 import type { RequestObserver } from './request-observer.ts'
 import type { TransportLog } from './transport-errors.ts'
 
@@ -36,9 +37,11 @@ export type PortLimits = Readonly<
         | 'bufferedBytesMax'
         | 'streamWindowBytes'
         | 'headerFieldsMax'
-        | 'http2SessionMib'
+        | 'http2UnreadBytesMax'
+        | 'http2UnsentControlBytesMax'
+        | 'http2ContinuationsMax'
         | 'http2SettingsMax'
-        | 'http2InvalidFramesMax'
+        | 'http2MalformedRequestsMax'
         | 'http2RejectedStreamsMax'
         | 'http2ResetsBurst'
         | 'http2ResetsPerSecond'
@@ -55,7 +58,7 @@ export type PortLimits = Readonly<
 export interface GrpcHandler {
   /** Answers one stream, whatever happens. `endOfStream`: the headers were the whole request. */
   handle(
-    stream: ServerHttp2Stream,
+    stream: Http2Stream,
     headers: IncomingHttpHeaders,
     endOfStream: boolean,
     requestId: string,
@@ -84,7 +87,7 @@ export interface PortContext {
   readonly bodyBudget: BodyBudget
   /** Counts whole replies until their clients have taken them. */
   readonly unreadReplies: UnreadReplies
-  /** For HTTP/1.1: node:http2 writes the replies of a connection together by itself. */
+  /** For HTTP/1.1: a session of HTTP/2 writes the replies of its connection together by itself. */
   readonly replyBatch: ReplyBatch
   /** The client at this address broke or flooded its protocol. */
   readonly reportAbuse: (address: string | undefined) => void

@@ -1,13 +1,24 @@
-import type { Writable } from 'node:stream'
 import { afterIteration } from '../runtime/after-iteration.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { BodyStream, HttpReply } from './http.ts'
 import { type PeerTimeout, startPeerTimeout } from './peer-timeout.ts'
 import type { PortContext } from './port-context.ts'
 
+/** Where the body of a reply goes: what a Writable of Node and a stream of HTTP/2 have in common. */
+export interface ReplyTarget {
+  readonly destroyed: boolean
+  readonly writableFinished: boolean
+  /** Bytes that the system does not have. */
+  readonly writableLength: number
+  write(bytes: Uint8Array, onTaken?: () => void): unknown
+  end(body?: string | Uint8Array): unknown
+  on(event: string, listener: () => void): unknown
+  off(event: string, listener: () => void): unknown
+}
+
 /** Where a streamed body goes. */
 export interface StreamTarget {
-  readonly out: Writable
+  readonly out: ReplyTarget
   readonly requestId: string
   /** Counts bytes that were handed to `out`. */
   readonly written?: ((bytes: number) => void) | undefined
@@ -39,7 +50,7 @@ const WHOLE_PIECE_BYTES = 64 * 1024
 
 /** Ends a reply with a whole body. A client that takes nothing of it for `stalledReplyMs`, or is one of too many, is cut off by `cut`. */
 export function sendWhole(
-  out: Writable,
+  out: ReplyTarget,
   body: Exclude<HttpReply['body'], BodyStream>,
   context: UnreadContext,
   cut: () => void,
@@ -53,12 +64,12 @@ export function sendWhole(
   } else {
     out.end(body)
   }
-  // node:http2 writes the replies of a connection when the iteration has ended.
+  // A session of HTTP/2 writes the replies of its connection when the iteration has ended.
   if (out.writableLength > 0) afterIteration(() => watchUnread(out, context, cut))
 }
 
 function watchUnread(
-  out: Writable,
+  out: ReplyTarget,
   { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
   cut: () => void,
 ): void {

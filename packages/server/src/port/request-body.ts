@@ -1,9 +1,22 @@
-import type { Readable } from 'node:stream'
 import { ByteCollector } from '../runtime/byte-collector.ts'
 import type { BufferedBody } from './bodies/body-budget.ts'
 import { PEER_TIMEOUT_PARTS } from './peer-timeout.ts'
 import type { PortLimits } from './port-context.ts'
 import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-errors.ts'
+
+/** A body that arrives: what a Readable of Node and a stream of HTTP/2 have in common. */
+export interface BodySource {
+  readonly closed: boolean
+  readonly destroyed: boolean
+  readonly readableEnded: boolean
+  readonly readableAborted: boolean
+  pause(): unknown
+  resume(): unknown
+  read(): Uint8Array | null
+  on(event: string, listener: (chunk: Uint8Array) => void): unknown
+  once(event: string, listener: () => void): unknown
+  off(event: string, listener: (chunk: Uint8Array) => void): unknown
+}
 
 /** A body that is being received as a whole. */
 interface PendingBody {
@@ -24,7 +37,7 @@ interface WholeBodyBounds {
  * budget says, and with code 1 if the client is gone already. What arrives after a failure is dropped.
  */
 export function readWholeBody(
-  source: Readable,
+  source: BodySource,
   { bytesMax, contentLength: announced, buffered }: WholeBodyBounds,
 ): PendingBody {
   const received = new ByteCollector(announced)
@@ -62,7 +75,7 @@ export function readWholeBody(
  * Whether a body that ends was cut off by its client; asked while it ends. HTTP/2 ends the body of a stream that is reset, or whose
  * connection is gone, as it ends a complete one.
  */
-function isCutOff(source: Readable): boolean {
+function isCutOff(source: BodySource): boolean {
   return source.closed || source.destroyed || source.readableAborted
 }
 
@@ -71,7 +84,7 @@ function isCutOff(source: Readable): boolean {
  * which nothing of its body was available.
  */
 export async function* readBodyStream(
-  source: Readable,
+  source: BodySource,
   {
     streamedBodyWindowMs: windowMs,
     streamedBodyWindowBytesMin: bytesMin,

@@ -1,10 +1,10 @@
-import { constants } from 'node:http2'
 import { errorBody } from '../api/error-body.ts'
 import { unavailable } from '../api/errors.ts'
 import { bindOrFail } from '../config/bind-or-fail.ts'
 import type { Config } from '../installation/config.ts'
 import type { UntrustedProxyDetector } from '../installation/untrusted-proxies.ts'
 import type { HttpHandler } from '../port/http.ts'
+import { errorCodes } from '../port/http2/frames.ts'
 import { type ConnectionSource, type ListenOptions, listen } from '../port/listen.ts'
 import type { GrpcHandler } from '../port/port-context.ts'
 import type { Log } from '../runtime/log.ts'
@@ -45,7 +45,7 @@ export async function listenPublic(
       },
       grpc: {
         handle(stream, headers, ...rest) {
-          proxies.inspect(headers, () => stream.session?.socket.remoteAddress ?? '')
+          proxies.inspect(headers, () => stream.connection.remoteAddress ?? '')
           const ready = server()
           if (ready === undefined) stream.close(REFUSED_STREAM)
           else ready.grpc.handle(stream, headers, ...rest)
@@ -85,7 +85,7 @@ export async function listenForMetrics(
 }
 
 /** "Not processed, try again" (RFC 9113 section 8.7). */
-const REFUSED_STREAM = constants.NGHTTP2_REFUSED_STREAM
+const REFUSED_STREAM = errorCodes.refusedStream
 
 /** The domain of errors before the external addresses are known. */
 function errorDomainAtStart({ errorDomain, listen }: Config): string {

@@ -1,7 +1,6 @@
-import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { errorBody, httpStatusOfError, statusBytes } from '../../api/error-body.ts'
 import { ApiError, withFieldNames } from '../../api/errors.ts'
-import { discardRequestBody, sendHead } from '../../port/http2/stream.ts'
+import { discardRequestBody, type Http2Stream, type ReplyHeaders } from '../../port/http2/stream.ts'
 import { percentEncode, protoFieldPath } from './frame.ts'
 
 /** What a gRPC reply without a message looks like on an HTTP/2 stream. */
@@ -19,7 +18,7 @@ const detailsCharsMax = 5 * 1024
 const messageCharsMax = 1024
 
 /** `grpc-status`, `grpc-message` and `grpc-status-details-bin` of an error. Fields are spelled as in the proto files. */
-export function errorTrailers(error: ApiError, errorDomain: string): OutgoingHttpHeaders {
+export function errorTrailers(error: ApiError, errorDomain: string): ReplyHeaders {
   const protoError = withFieldNames(error, protoFieldPath)
   let details = unpaddedBase64(statusBytes(protoError, errorDomain))
   if (details.length > detailsCharsMax) {
@@ -37,15 +36,14 @@ export function errorTrailers(error: ApiError, errorDomain: string): OutgoingHtt
 
 /** The whole reply in one HEADERS frame ("Trailers-Only"). The rest of the request is refused. */
 export function sendTrailersOnly(
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   error: ApiError,
   errorDomain: string,
   requestId: string,
-  replyHeaders?: OutgoingHttpHeaders,
+  replyHeaders?: ReplyHeaders,
 ): void {
-  if (stream.destroyed || stream.closed || stream.headersSent) return
-  sendHead(
-    stream,
+  if (stream.closed || stream.headersSent) return
+  stream.respond(
     {
       ':status': 200,
       'content-type': grpcContentType,
@@ -61,14 +59,14 @@ export function sendTrailersOnly(
 
 /** For requests that are not gRPC at all, whatever their content type says: a plain HTTP error. */
 export function sendHttpError(
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   error: ApiError,
   errorDomain: string,
   requestId: string,
 ): void {
   const body = errorBody(error, errorDomain)
   const status = httpStatusOfError(error)
-  sendHead(stream, {
+  stream.respond({
     ':status': status,
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders } from 'node:http2'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type ApiError, unimplemented } from '../../api/errors.ts'
 import { limits as productLimits } from '../../config/limits.ts'
@@ -7,6 +7,7 @@ import type { AuthorizeHeaders } from '../../pipeline/methods.ts'
 import type { RequestRecord } from '../../pipeline/request/request-record.ts'
 import { type BodyBudget, createServerBodyBudget } from '../../port/bodies/body-budget.ts'
 import { createUnreadReplies, type UnreadReplies } from '../../port/bodies/unread-replies.ts'
+import type { Http2Stream } from '../../port/http2/stream.ts'
 import type { GrpcHandler } from '../../port/port-context.ts'
 import { grpcNeedsPost, type TransportLog, unsupportedGrpcFormat } from '../../port/transport-errors.ts'
 import type { HeadersOf } from '../rest/handler.ts'
@@ -112,7 +113,7 @@ export function createGrpcHandler(options: GrpcOptions): GrpcHandler {
 
   return {
     handle(
-      stream: ServerHttp2Stream,
+      stream: Http2Stream,
       headers: IncomingHttpHeaders,
       endOfStream: boolean,
       requestId: string,

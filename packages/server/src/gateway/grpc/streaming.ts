@@ -1,11 +1,12 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders } from 'node:http2'
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { ApiError, Code, unavailable } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { OpenCounts } from '../../pipeline/limits/open-counts.ts'
 import type { BufferedBody } from '../../port/bodies/body-budget.ts'
-import { discardRequestBody, sendHead } from '../../port/http2/stream.ts'
+import { errorCodes } from '../../port/http2/frames.ts'
+import { discardRequestBody, type Http2Stream } from '../../port/http2/stream.ts'
 import { startPeerTimeout } from '../../port/peer-timeout.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
@@ -53,7 +54,7 @@ export interface StreamingMethod {
 export interface StreamingCalls {
   serve(
     entry: StreamingMethod,
-    stream: ServerHttp2Stream,
+    stream: Http2Stream,
     headers: IncomingHttpHeaders,
     endOfStream: boolean,
     requestId: string,
@@ -93,9 +94,9 @@ function longLivedCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
   const connections = new OpenCounts<object>(limits.streamingCallsPerConnectionMax)
   return {
     /** Counts a call until its stream closes. Fails with RESOURCE_EXHAUSTED if there are too many. */
-    admit(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-      const { session } = stream
-      const peer = session?.socket.remoteAddress
+    admit(stream: Http2Stream, headers: IncomingHttpHeaders): void {
+      const { connection } = stream
+      const peer = connection.remoteAddress
       const address = addressOf(peer, headers['x-forwarded-for'])
       const counted: (() => void)[] = []
       const add = <Key>(counts: OpenCounts<Key>, key: Key) => {
@@ -107,7 +108,7 @@ function longLivedCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
         for (const undo of counted.splice(0)) undo()
       }
       const refusal =
-        session !== undefined && !isTrustedProxy(peer) && !add(connections, session)
+        !isTrustedProxy(peer) && !add(connections, connection)
           ? tooManyStreams(`one connection may have ${limits.streamingCallsPerConnectionMax} of them`)
           : !isTrustedProxy(address) && !add(addresses, clientAddressKey(address))
             ? tooManyStreams(`one address may have ${limits.streamingCallsPerAddressMax} of them`)
@@ -127,7 +128,7 @@ function serveStreaming(
   context: GrpcContext,
   open: Set<(failure: unknown) => void>,
   { method, longLived: endless, open: openReceiver }: StreamingMethod,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
   requestId: string,
@@ -153,20 +154,16 @@ function serveStreaming(
     }
     respond(stream, requestId)
     const trailers = error === undefined ? { 'grpc-status': '0' } : errorTrailers(error, errorDomain)
-    stream.on('wantTrailers', () => {
-      if (stream.destroyed || stream.closed) return
-      stream.sendTrailers(trailers)
-      // The trailers leave in a later turn; closing the stream before would lose them.
-      setImmediate(() => setImmediate(() => discardRequestBody(stream)))
-    })
+    stream.setTrailers(trailers)
     stream.end()
+    discardRequestBody(stream)
   }
   const fail = (failure: unknown) => {
     if (!ended) finish(toApiError(failure, requestId, context.log))
   }
   const call: StreamingCall = {
     send(message) {
-      if (ended || stream.destroyed || stream.closed) return
+      if (ended || stream.closed) return
       respond(stream, requestId)
       stream.write(encodeMessage(method.output, message))
     },
@@ -198,24 +195,20 @@ function serveStreaming(
   }
 }
 
-function respond(stream: ServerHttp2Stream, requestId: string): void {
-  if (stream.headersSent || stream.destroyed || stream.closed) return
-  sendHead(
-    stream,
-    { ':status': 200, 'content-type': grpcContentType, 'x-request-id': requestId },
-    { waitForTrailers: true },
-  )
+function respond(stream: Http2Stream, requestId: string): void {
+  if (stream.headersSent || stream.closed) return
+  stream.respond({ ':status': 200, 'content-type': grpcContentType, 'x-request-id': requestId })
 }
 
 /** Counts the messages of an endless call. The others are never refused, and so small that nothing needs to count them. */
 function bufferedBody(
   { addressOf, budget }: GrpcContext,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   headers: IncomingHttpHeaders,
 ): BufferedBody {
-  const { session } = stream
-  const address = addressOf(session?.socket.remoteAddress, headers['x-forwarded-for'])
-  const buffered = budget.open(session ?? stream, address)
+  const { connection } = stream
+  const address = addressOf(connection.remoteAddress, headers['x-forwarded-for'])
+  const buffered = budget.open(connection, address)
   stream.on('close', () => buffered.release())
   return buffered
 }
@@ -231,7 +224,7 @@ interface ReceiveOptions {
 function receive(
   { limits }: GrpcContext,
   method: DescMethod,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   encoding: 'identity' | 'gzip',
   receiver: StreamingReceiver,
   { bytesMax, buffered, fail, hasEnded: isOver }: ReceiveOptions,
@@ -277,9 +270,9 @@ function receive(
 }
 
 /** Resolves when the client has read what was written, or is gone. One that reads nothing for `timeoutMs` is cut off. */
-function drained(stream: ServerHttp2Stream, timeoutMs: number): Promise<void> {
+function drained(stream: Http2Stream, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timeout = startPeerTimeout(timeoutMs, () => stream.close(constants.NGHTTP2_CANCEL))
+    const timeout = startPeerTimeout(timeoutMs, () => stream.close(errorCodes.cancel))
     const done = () => {
       timeout.clear()
       stream.off('drain', done)

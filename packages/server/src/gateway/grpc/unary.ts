@@ -1,9 +1,4 @@
-import {
-  constants,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2'
+import type { IncomingHttpHeaders } from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import { type ApiError, invalidArgument, unimplemented } from '../../api/errors.ts'
 import { fullMethodName } from '../../api/method-name.ts'
@@ -17,7 +12,8 @@ import { RequestContext, runInContext } from '../../pipeline/request/request-con
 import type { RequestRecord } from '../../pipeline/request/request-record.ts'
 import { warningHeader } from '../../pipeline/warnings.ts'
 import { countBodyBytes } from '../../port/byte-counts.ts'
-import { sendHead } from '../../port/http2/stream.ts'
+import { errorCodes } from '../../port/http2/frames.ts'
+import type { Http2Stream, ReplyHeaders } from '../../port/http2/stream.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
 import { encodeOnce } from '../../runtime/caches/stored-encodings.ts'
@@ -50,14 +46,14 @@ class UnaryCall implements IncomingCall {
   replyHeaders: IncomingCall['replyHeaders'] = undefined
   warnings: IncomingCall['warnings'] = undefined
   readonly #addressOf: ClientAddressOf
-  readonly #stream: ServerHttp2Stream
+  readonly #stream: Http2Stream
   readonly #headers: IncomingHttpHeaders
   readonly context = new RequestContext()
 
   constructor(
     requestId: string,
     addressOf: ClientAddressOf,
-    stream: ServerHttp2Stream,
+    stream: Http2Stream,
     headers: IncomingHttpHeaders,
     record: RequestRecord | undefined,
   ) {
@@ -70,7 +66,7 @@ class UnaryCall implements IncomingCall {
   }
 
   get address(): string {
-    return this.#addressOf(this.#stream.session?.socket.remoteAddress, this.#headers['x-forwarded-for'])
+    return this.#addressOf(this.#stream.connection.remoteAddress, this.#headers['x-forwarded-for'])
   }
 
   get ifMatch(): string | undefined {
@@ -93,7 +89,7 @@ class UnaryCall implements IncomingCall {
 export function serveUnary(
   context: GrpcContext,
   method: DescMethod,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
   requestId: string,
@@ -103,7 +99,7 @@ export function serveUnary(
   if (record !== undefined) record.method = fullMethodName(method)
   const incoming = new UnaryCall(requestId, context.addressOf, stream, headers, record)
   incoming.replyHeaders = context.headersOf(method)
-  const buffered = countBodyBytes(context.budget.open(stream.session ?? stream, incoming.address), record)
+  const buffered = countBodyBytes(context.budget.open(stream.connection, incoming.address), record)
   let phase: Phase = 'reading'
   let timer: NodeJS.Timeout | undefined
 
@@ -244,20 +240,22 @@ export function serveUnary(
 
 function sendReply(
   context: GrpcContext,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   packed: Buffer,
-  headers: OutgoingHttpHeaders,
+  headers: ReplyHeaders,
   record: RequestRecord | undefined,
 ): void {
-  if (stream.destroyed || stream.closed) return
+  if (stream.closed) return
   if (record !== undefined) record.bytesOut = packed.length
-  sendHead(stream, headers, { waitForTrailers: true })
-  stream.on('wantTrailers', sendOk)
-  sendWhole(stream, packed, context, () => stream.close(constants.NGHTTP2_CANCEL))
+  stream.respond(headers)
+  stream.setTrailers(okTrailers)
+  sendWhole(stream, packed, context, () => stream.close(errorCodes.cancel))
 }
 
-function replyHeaders(method: DescMethod, reply: Message, incoming: IncomingCall): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {
+const okTrailers: ReplyHeaders = { 'grpc-status': '0' }
+
+function replyHeaders(method: DescMethod, reply: Message, incoming: IncomingCall): ReplyHeaders {
+  const headers: Record<string, ReplyHeaders[string]> = {
     ':status': 200,
     'content-type': grpcContentType,
     'x-request-id': incoming.requestId,
@@ -266,10 +264,6 @@ function replyHeaders(method: DescMethod, reply: Message, incoming: IncomingCall
   Object.assign(headers, warningHeader(incoming, protoFieldPath))
   if (returnsEtag(method)) headers['etag'] = entityTag(method.output, reply)
   return headers
-}
-
-function sendOk(this: ServerHttp2Stream): void {
-  if (!this.destroyed && !this.closed) this.sendTrailers({ 'grpc-status': '0' })
 }
 
 function textOf(header: string | string[] | undefined): string | undefined {

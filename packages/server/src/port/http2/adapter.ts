@@ -1,12 +1,5 @@
-import { validateHeaderValue } from 'node:http'
-import {
-  constants,
-  createServer,
-  type Http2Session,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2'
-import type { Duplex } from 'node:stream'
+import type { IncomingHttpHeaders } from 'node:http2'
+import type { Socket } from 'node:net'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from '../http.ts'
@@ -16,12 +9,14 @@ import { cancelStream, isStream, sendStream, sendWhole } from '../reply-body.ts'
 import { readBodyStream, readWholeBody } from '../request-body.ts'
 import type { ObservedRequest } from '../request-observer.ts'
 import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from '../transport-errors.ts'
-import { discardRequestBody, sendHead } from './stream.ts'
+import { errorCodes } from './frames.ts'
+import { Http2Session } from './session.ts'
+import { discardRequestBody, type Http2Stream, type ReplyHeaders } from './stream.ts'
 
 /** The HTTP/2 half of the port. */
 export interface Http2Adapter {
   /** Takes over a socket that speaks HTTP/2. */
-  accept(socket: Duplex): void
+  accept(socket: Socket): void
   /** Tells all clients to go away; a session closes when its last stream has ended. */
   stop(): void
   /** Resets all streams with an error. */
@@ -30,74 +25,18 @@ export interface Http2Adapter {
   destroy(): void
 }
 
-interface SessionState {
-  readonly socket: Duplex | undefined
-  readonly address: string | undefined
-  /** Open streams. */
-  readonly streams: Set<ServerHttp2Stream>
-  /** Whether the client was asked to open no more streams. */
-  isLeaving: boolean
-  /** When the last stream ended; milliseconds since the epoch. */
-  idleSince: number
-}
-
 /** Every stream goes to the gRPC handler or to the HTTP handler, by its content type. */
 export function createHttp2Adapter(context: PortContext): Http2Adapter {
   const { limits } = context
-  const sessions = new Map<Http2Session, SessionState>()
-  let accepting: Duplex | undefined
+  const sessions = new Set<Http2Session>()
   let isStopped = false
-  const server = createServer({
-    settings: {
-      maxConcurrentStreams: limits.concurrentStreamsMax,
-      maxHeaderListSize: limits.headerBytesMax,
-      initialWindowSize: limits.streamWindowBytes,
-      enablePush: false,
-    },
-    maxHeaderListPairs: limits.headerFieldsMax,
-    maxSessionMemory: limits.http2SessionMib,
-    maxSettings: limits.http2SettingsMax,
-    maxSessionInvalidFrames: limits.http2InvalidFramesMax,
-    maxSessionRejectedStreams: limits.http2RejectedStreamsMax,
-    streamResetBurst: limits.http2ResetsBurst,
-    streamResetRate: limits.http2ResetsPerSecond,
-  })
-  const ignore = (failure: Error) => context.log.debug({ err: failure }, 'HTTP/2 connection failed')
-  server.on('sessionError', (failure, session) => {
-    ignore(failure)
-    // What the library ends a connection for; a client that goes away is another error.
-    if (/^ERR_HTTP2_/.test((failure as NodeJS.ErrnoException).code ?? ''))
-      context.reportAbuse(sessions.get(session)?.address)
-  })
-  server.on('session', (session) => {
-    sessions.set(session, {
-      socket: accepting,
-      address: addressOf(session),
-      streams: new Set(),
-      isLeaving: false,
-      idleSince: Date.now(),
-    })
-    limitControlFrames(session, context)
-    session.on('close', () => sessions.delete(session))
-  })
-  server.on('stream', (stream, headers, flags) => {
-    stream.on('error', ignore)
-    const { session } = stream
-    const use = session === undefined ? undefined : sessions.get(session)
+
+  const onStream = (stream: Http2Stream, headers: IncomingHttpHeaders, endOfStream: boolean) => {
     const protocol = isGrpcContentType(headers['content-type']) ? 'grpc' : 'http'
     context.inFlight[protocol]++
-    use?.streams.add(stream)
     stream.on('close', () => {
       context.inFlight[protocol]--
-      if (session === undefined || use === undefined) return
-      use.streams.delete(stream)
-      if (use.streams.size > 0) return
-      use.idleSince = Date.now()
-      if (use.isLeaving && !session.destroyed) session.close()
     })
-    // A session that began after the others were asked to leave serves the request that it was opened for.
-    if (isStopped && session !== undefined && use !== undefined) sendGoaway(session, use)
-    const endOfStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const id = context.requestIdOf(headers['x-request-id'])
     const record = startRecord(context, stream, headers, id)
     const handle = () =>
@@ -106,40 +45,46 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
         : serve(context, stream, headers, endOfStream, id, record)
     if (record === undefined) handle()
     else record.run(handle)
-  })
+  }
+  const handler = {
+    onStream,
+    onViolation(session: Http2Session, failure: Error) {
+      context.log.debug({ err: failure }, 'HTTP/2 connection failed')
+      context.reportAbuse(session.remoteAddress)
+    },
+    onFault: (_: Http2Session, failure: unknown) =>
+      context.log.error({ err: failure }, 'an HTTP/2 connection was ended by a defect of the server'),
+    onClosed: (session: Http2Session) => void sessions.delete(session),
+  }
 
   // Pings keep an HTTP/2 connection alive for as long as the client likes; only streams count as use.
   const sweeper = setInterval(
     () => {
       const oldest = Date.now() - limits.idleConnectionMs
-      for (const [session, { socket, streams, idleSince }] of sessions) {
-        if (streams.size > 0 || idleSince > oldest) continue
-        // The first check sends GOAWAY. A client that does not close its side is disconnected by the next.
-        if (session.closed || session.destroyed) socket?.destroy()
-        else session.close()
-      }
+      for (const session of sessions) if (!session.hasStreams && session.idleSince <= oldest) session.end()
     },
     Math.max(20, limits.idleConnectionMs / 8),
   ).unref()
 
   return {
     accept(socket) {
-      accepting = socket
-      server.emit('connection', socket)
-      accepting = undefined
+      const session = new Http2Session(socket, limits, handler)
+      sessions.add(session)
+      // One that begins after the others were asked to leave serves the request that it was opened for.
+      if (isStopped) session.leaveAfterNext()
     },
     stop() {
       isStopped = true
-      for (const [session, use] of sessions) sendGoaway(session, use)
+      for (const session of sessions) session.leave()
     },
     abort() {
-      for (const { streams } of sessions.values())
+      for (const { streams } of sessions)
         for (const stream of streams)
-          if (!stream.closed && !stream.writableEnded) stream.close(constants.NGHTTP2_CANCEL)
+          if (!stream.closed && !stream.writableEnded) stream.close(errorCodes.cancel)
     },
     destroy() {
       clearInterval(sweeper)
-      for (const session of sessions.keys()) session.destroy()
+      for (const session of sessions) session.destroy()
     },
   }
 }
@@ -147,7 +92,7 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
 /** Starts the record of a stream, which ends when the stream closes. */
 function startRecord(
   { observer, addressOf, isTls }: PortContext,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   headers: IncomingHttpHeaders,
   id: string,
 ): ObservedRequest | undefined {
@@ -159,71 +104,22 @@ function startRecord(
     method: headers[':method'] ?? '',
     url: headers[':path'] ?? '',
     headers,
-    address: addressOf(stream.session?.socket.remoteAddress, headers['x-forwarded-for']),
+    address: addressOf(stream.connection.remoteAddress, headers['x-forwarded-for']),
   })
   if (record === undefined) return undefined
   stream.on('close', () => {
-    const { sentHeaders, sentTrailers, rstCode, aborted } = stream
-    const status = sentHeaders?.[':status']
-    const grpcStatus = sentTrailers?.['grpc-status'] ?? sentHeaders?.['grpc-status']
+    const { status, grpcStatus, rstCode, aborted, writableFinished } = stream
     record.end({
-      status: status === undefined ? undefined : Number(status),
-      grpcStatus: grpcStatus === undefined ? undefined : Number(grpcStatus),
-      aborted: !stream.writableFinished || (aborted && rstCode !== constants.NGHTTP2_NO_ERROR),
+      status,
+      grpcStatus,
+      aborted: !writableFinished || (aborted && rstCode !== errorCodes.noError),
     })
   })
   return record
 }
 
-function addressOf({ socket }: Http2Session): string | undefined {
-  return socket.remoteAddress
-}
-
-/** The library answers PING and SETTINGS without an end. */
-function limitControlFrames(
-  session: Http2Session,
-  { limits: { http2ControlFramesMax, http2ControlWindowMs }, reportAbuse }: PortContext,
-): void {
-  let frames = 0
-  let windowEndMs = 0
-  const count = () => {
-    const nowMs = performance.now()
-    if (nowMs >= windowEndMs) {
-      frames = 0
-      windowEndMs = nowMs + http2ControlWindowMs
-    }
-    frames += 1
-    if (frames <= http2ControlFramesMax || session.destroyed) return
-    reportAbuse(addressOf(session))
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
-  }
-  session.on('ping', count)
-  session.on('remoteSettings', count)
-}
-
-const highestStreamId = 2 ** 31 - 1
-
-/**
- * RFC 9113, section 6.8: first a GOAWAY that refuses nothing, then, one round trip later, the one that names the last
- * stream. Requests that were on their way when the server decided to stop are still answered. A session without
- * streams gets the second kind immediately: after any GOAWAY node:http2 reads only while a stream is open.
- */
-function sendGoaway(session: Http2Session, sessionState: SessionState): void {
-  if (sessionState.isLeaving) return
-  sessionState.isLeaving = true
-  const close = () => {
-    if (!session.destroyed) session.close()
-  }
-  if (sessionState.streams.size === 0) {
-    close()
-    return
-  }
-  session.goaway(constants.NGHTTP2_NO_ERROR, highestStreamId)
-  if (!session.ping(close)) close()
-}
-
 interface StreamContext {
-  readonly stream: ServerHttp2Stream
+  readonly stream: Http2Stream
   readonly id: string
   readonly head: boolean
   readonly endOfStream: boolean
@@ -254,8 +150,8 @@ class StreamRequest implements HttpRequest {
   }
 
   get address(): string {
-    const { session } = this.#exchange.stream
-    return this.#context.addressOf(session?.socket.remoteAddress, this.headers['x-forwarded-for'])
+    const { remoteAddress } = this.#exchange.stream.connection
+    return this.#context.addressOf(remoteAddress, this.headers['x-forwarded-for'])
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
@@ -273,7 +169,7 @@ class StreamRequest implements HttpRequest {
 
 function serve(
   context: PortContext,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
   id: string,
@@ -290,7 +186,7 @@ function serve(
   const request = new StreamRequest(context, streamContext, headers)
   const requestContext = new RequestContext()
   stream.on('close', () => {
-    if (!stream.headersSent || stream.rstCode !== constants.NGHTTP2_NO_ERROR)
+    if (!stream.headersSent || stream.rstCode !== errorCodes.noError)
       requestContext.abort(clientDisconnected())
   })
   let reply: HttpReply | Promise<HttpReply>
@@ -309,8 +205,8 @@ function serve(
   }
 }
 
-function sendContinue(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-  if (headers.expect === '100-continue') stream.additionalHeaders({ ':status': 100 })
+function sendContinue(stream: Http2Stream, headers: IncomingHttpHeaders): void {
+  if (headers.expect === '100-continue') stream.sendContinue()
 }
 
 function readBody(
@@ -324,7 +220,7 @@ function readBody(
   if (contentLength > bytesMax) return Promise.reject(bodyTooLarge(bytesMax))
   if (stream.destroyed) return Promise.reject(clientDisconnected())
   sendContinue(stream, headers)
-  const buffered = countBodyBytes(context.bodyBudget.open(stream.session ?? stream, address), record)
+  const buffered = countBodyBytes(context.bodyBudget.open(stream.connection, address), record)
   const reading = readWholeBody(stream, { bytesMax, contentLength, buffered })
   const timeout = startPeerTimeout(context.limits.requestTimeoutMs, () => reading.fail(requestTimedOut))
   stream.on('end', () => timeout.clear())
@@ -338,25 +234,23 @@ function readBody(
 
 function send(context: PortContext, streamContext: StreamContext, reply: HttpReply): void {
   const { stream, id, head } = streamContext
-  if (stream.destroyed || stream.closed || stream.headersSent) {
+  if (stream.closed || stream.headersSent) {
     cancelStream(reply.body)
     return
   }
-  const headers: Record<string, string | number | string[]> = { ':status': reply.status, 'x-request-id': id }
+  const headers: Record<string, ReplyHeaders[string]> = { ':status': reply.status, 'x-request-id': id }
   for (const name in reply.headers) headers[name] = reply.headers[name] ?? ''
-  if (reply.warnings !== undefined) headers['warning'] = [...reply.warnings]
+  if (reply.warnings !== undefined) headers['warning'] = reply.warnings
   const { body } = reply
   const bodiless = hasNoContentLength(reply.status)
   const streamed = isStream(body)
   if (!bodiless && !streamed) headers['content-length'] = bodyBytes(body)
   const endStream = head || (streamed ? bodiless : body === undefined || body.length === 0)
   try {
-    // node:http2 sends any value; a proxy that speaks HTTP/1 behind us would read line breaks as new headers.
-    for (const name in reply.headers) validateHeaderValue(name, reply.headers[name] ?? '')
-    sendHead(stream, headers, { endStream })
+    stream.respond(headers, { endStream })
   } catch (failure) {
     cancelStream(body)
-    if (stream.destroyed || stream.closed || stream.headersSent) return
+    if (stream.closed || stream.headersSent) return
     // A handler's header that HTTP cannot carry. The replacement has only headers of ours.
     send(context, streamContext, portErrorReply(context, id, failure))
     return
@@ -368,7 +262,7 @@ function send(context: PortContext, streamContext: StreamContext, reply: HttpRep
     return
   }
   if (!endStream)
-    sendWhole(stream, streamed ? undefined : body, context, () => stream.close(constants.NGHTTP2_CANCEL))
+    sendWhole(stream, streamed ? undefined : body, context, () => stream.close(errorCodes.cancel))
   if (!streamContext.endOfStream) discardRequestBody(stream)
 }
 
@@ -384,7 +278,7 @@ async function streamBody(
     written: streamContext.record && bytesOutCounter(streamContext.record),
     end: () => stream.end(),
     // With an error, so that its reset does not pass for a regular end.
-    abort: () => stream.destroy(new Error('the reply was cut off')),
+    abort: () => stream.destroy(),
   })
   if (!streamContext.endOfStream) discardRequestBody(stream)
 }

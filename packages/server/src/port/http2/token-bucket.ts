@@ -1,0 +1,26 @@
+/** Allows events in a burst, and so many per second over time. */
+export class TokenBucket {
+  readonly #burst: number
+  readonly #perMs: number
+  #left: number
+  #filledMs = performance.now()
+
+  constructor(burst: number, perSecond: number) {
+    this.#burst = burst
+    this.#perMs = perSecond / 1000
+    this.#left = burst
+  }
+
+  /** Counts an event; returns whether it is allowed. */
+  take(): boolean {
+    // The clock is read only where it matters.
+    if (this.#left < 1) {
+      const nowMs = performance.now()
+      this.#left = Math.min(this.#burst, this.#left + (nowMs - this.#filledMs) * this.#perMs)
+      this.#filledMs = nowMs
+      if (this.#left < 1) return false
+    }
+    this.#left -= 1
+    return true
+  }
+}
