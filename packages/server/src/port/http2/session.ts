@@ -451,9 +451,9 @@ export class Http2Session implements StreamConnection {
     }
     this.#requireOpened(streamId)
     const stream = this.#streams.get(streamId)
-    if (stream === undefined) return
+    if (stream === undefined || stream.closed) return
     stream.sendWindow += bytes
-    if (stream.sendWindow > WINDOW_BYTES_LARGEST) throw flowControlError()
+    if (stream.sendWindow > WINDOW_BYTES_LARGEST) return this.#onMalformed(stream, errorCodes.flowControlError)
     if (stream.piece !== undefined) this.schedule(stream)
   }
 
@@ -524,9 +524,9 @@ export class Http2Session implements StreamConnection {
     throw new ConnectionError(errorCodes.streamClosed, `${type} follows the end of a stream`)
   }
 
-  #onMalformed(stream: Http2Stream): void {
+  #onMalformed(stream: Http2Stream, code: number = errorCodes.protocolError): void {
     this.#countMalformed()
-    stream.close(errorCodes.protocolError)
+    stream.close(code)
   }
 
   #countMalformed(): void {
