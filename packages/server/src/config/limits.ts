@@ -843,7 +843,7 @@ export const limits = {
   /** Streams that a client resets on one connection: in a burst, and per second. More end the connection (CVE-2023-44487). */
   http2ResetsBurst: 300,
   http2ResetsPerSecond: 30,
-  /** PING and SETTINGS frames of one connection in a window; more end the connection. */
+  /** Frames of one connection that do nothing for a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) in a window; more end it. */
   http2ControlFramesMax: 5000,
   http2ControlWindowMs: 10 * SECOND_MS,
   /** Open connections, and those of one address. Trusted proxies count for the first only. */

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import { errorBody, httpStatusOfError, retryAfter } from '../api/error-body.ts'
 import { toApiError } from '../api/storage-faults.ts'
 import type { limits as allLimits } from '../config/limits.ts'
@@ -10,6 +9,7 @@ import type { ReplyBatch } from './bodies/reply-batch.ts'
 import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { ConnectionLimits } from './connections.ts'
 import type { HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { RequestHeaders } from './http2/request-headers.ts'
 import type { Http2Stream } from './http2/stream.ts'
 import type { RequestObserver } from './request-observer.ts'
 import type { TransportLog } from './transport-errors.ts'
@@ -59,7 +59,7 @@ export interface GrpcHandler {
   /** Answers one stream, whatever happens. `endOfStream`: the headers were the whole request. */
   handle(
     stream: Http2Stream,
-    headers: IncomingHttpHeaders,
+    headers: RequestHeaders,
     endOfStream: boolean,
     requestId: string,
     record?: RequestRecord,

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type ApiError, unimplemented } from '../../api/errors.ts'
 import { limits as productLimits } from '../../config/limits.ts'
@@ -7,6 +6,7 @@ import type { AuthorizeHeaders } from '../../pipeline/methods.ts'
 import type { RequestRecord } from '../../pipeline/request/request-record.ts'
 import { type BodyBudget, createServerBodyBudget } from '../../port/bodies/body-budget.ts'
 import { createUnreadReplies, type UnreadReplies } from '../../port/bodies/unread-replies.ts'
+import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import type { Http2Stream } from '../../port/http2/stream.ts'
 import type { GrpcHandler } from '../../port/port-context.ts'
 import { grpcNeedsPost, type TransportLog, unsupportedGrpcFormat } from '../../port/transport-errors.ts'
@@ -114,7 +114,7 @@ export function createGrpcHandler(options: GrpcOptions): GrpcHandler {
   return {
     handle(
       stream: Http2Stream,
-      headers: IncomingHttpHeaders,
+      headers: RequestHeaders,
       endOfStream: boolean,
       requestId: string,
       record?: RequestRecord,

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { ApiError, Code, unavailable } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
@@ -6,6 +5,7 @@ import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { OpenCounts } from '../../pipeline/limits/open-counts.ts'
 import type { BufferedBody } from '../../port/bodies/body-budget.ts'
 import { errorCodes } from '../../port/http2/frames.ts'
+import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import { discardRequestBody, type Http2Stream } from '../../port/http2/stream.ts'
 import { startPeerTimeout } from '../../port/peer-timeout.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
@@ -55,7 +55,7 @@ export interface StreamingCalls {
   serve(
     entry: StreamingMethod,
     stream: Http2Stream,
-    headers: IncomingHttpHeaders,
+    headers: RequestHeaders,
     endOfStream: boolean,
     requestId: string,
   ): void
@@ -94,7 +94,7 @@ function longLivedCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
   const connections = new OpenCounts<object>(limits.streamingCallsPerConnectionMax)
   return {
     /** Counts a call until its stream closes. Fails with RESOURCE_EXHAUSTED if there are too many. */
-    admit(stream: Http2Stream, headers: IncomingHttpHeaders): void {
+    admit(stream: Http2Stream, headers: RequestHeaders): void {
       const { connection } = stream
       const peer = connection.remoteAddress
       const address = addressOf(peer, headers['x-forwarded-for'])
@@ -129,7 +129,7 @@ function serveStreaming(
   open: Set<(failure: unknown) => void>,
   { method, longLived: endless, open: openReceiver }: StreamingMethod,
   stream: Http2Stream,
-  headers: IncomingHttpHeaders,
+  headers: RequestHeaders,
   endOfStream: boolean,
   requestId: string,
 ): void {
@@ -204,7 +204,7 @@ function respond(stream: Http2Stream, requestId: string): void {
 function bufferedBody(
   { addressOf, budget }: GrpcContext,
   stream: Http2Stream,
-  headers: IncomingHttpHeaders,
+  headers: RequestHeaders,
 ): BufferedBody {
   const { connection } = stream
   const address = addressOf(connection.remoteAddress, headers['x-forwarded-for'])

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import { type ApiError, invalidArgument, unimplemented } from '../../api/errors.ts'
 import { fullMethodName } from '../../api/method-name.ts'
@@ -13,6 +12,7 @@ import type { RequestRecord } from '../../pipeline/request/request-record.ts'
 import { warningHeader } from '../../pipeline/warnings.ts'
 import { countBodyBytes } from '../../port/byte-counts.ts'
 import { errorCodes } from '../../port/http2/frames.ts'
+import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import type { Http2Stream, ReplyHeaders } from '../../port/http2/stream.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
@@ -47,14 +47,14 @@ class UnaryCall implements IncomingCall {
   warnings: IncomingCall['warnings'] = undefined
   readonly #addressOf: ClientAddressOf
   readonly #stream: Http2Stream
-  readonly #headers: IncomingHttpHeaders
+  readonly #headers: RequestHeaders
   readonly context = new RequestContext()
 
   constructor(
     requestId: string,
     addressOf: ClientAddressOf,
     stream: Http2Stream,
-    headers: IncomingHttpHeaders,
+    headers: RequestHeaders,
     record: RequestRecord | undefined,
   ) {
     this.requestId = requestId
@@ -90,7 +90,7 @@ export function serveUnary(
   context: GrpcContext,
   method: DescMethod,
   stream: Http2Stream,
-  headers: IncomingHttpHeaders,
+  headers: RequestHeaders,
   endOfStream: boolean,
   requestId: string,
   record?: RequestRecord,
@@ -271,7 +271,7 @@ function textOf(header: string | string[] | undefined): string | undefined {
 }
 
 /** Milliseconds that the client gave the call. */
-export function deadlineOf(headers: IncomingHttpHeaders): number {
+export function deadlineOf(headers: RequestHeaders): number {
   const header = headers['grpc-timeout']
   if (header === undefined) return Number.POSITIVE_INFINITY
   const timeoutMs = typeof header === 'string' ? parseTimeoutMs(header) : undefined

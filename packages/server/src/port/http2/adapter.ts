@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import type { Socket } from 'node:net'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
@@ -10,6 +9,7 @@ import { readBodyStream, readWholeBody } from '../request-body.ts'
 import type { ObservedRequest } from '../request-observer.ts'
 import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from '../transport-errors.ts'
 import { errorCodes } from './frames.ts'
+import type { RequestHeaders } from './request-headers.ts'
 import { Http2Session } from './session.ts'
 import { discardRequestBody, type Http2Stream, type ReplyHeaders } from './stream.ts'
 
@@ -31,7 +31,7 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
   const sessions = new Set<Http2Session>()
   let isStopped = false
 
-  const onStream = (stream: Http2Stream, headers: IncomingHttpHeaders, endOfStream: boolean) => {
+  const onStream = (stream: Http2Stream, headers: RequestHeaders, endOfStream: boolean) => {
     const protocol = isGrpcContentType(headers['content-type']) ? 'grpc' : 'http'
     context.inFlight[protocol]++
     stream.on('close', () => {
@@ -93,7 +93,7 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
 function startRecord(
   { observer, addressOf, isTls }: PortContext,
   stream: Http2Stream,
-  headers: IncomingHttpHeaders,
+  headers: RequestHeaders,
   id: string,
 ): ObservedRequest | undefined {
   const record = observer?.start({
@@ -131,14 +131,14 @@ class StreamRequest implements HttpRequest {
   readonly method: string
   readonly isHead: boolean
   readonly url: string
-  readonly headers: IncomingHttpHeaders
+  readonly headers: RequestHeaders
   readonly id: string
   readonly record: ObservedRequest | undefined
   readonly #context: PortContext
   readonly #exchange: StreamContext
   #reading: Promise<Uint8Array> | undefined = undefined
 
-  constructor(context: PortContext, exchange: StreamContext, headers: IncomingHttpHeaders) {
+  constructor(context: PortContext, exchange: StreamContext, headers: RequestHeaders) {
     this.isHead = exchange.head
     this.method = exchange.head ? 'GET' : (headers[':method'] ?? '')
     this.url = headers[':path'] ?? '*'
@@ -170,7 +170,7 @@ class StreamRequest implements HttpRequest {
 function serve(
   context: PortContext,
   stream: Http2Stream,
-  headers: IncomingHttpHeaders,
+  headers: RequestHeaders,
   endOfStream: boolean,
   id: string,
   record: ObservedRequest | undefined,
@@ -182,7 +182,6 @@ function serve(
     endOfStream,
     record,
   }
-  if (headers.host === undefined && headers[':authority'] !== undefined) headers.host = headers[':authority']
   const request = new StreamRequest(context, streamContext, headers)
   const requestContext = new RequestContext()
   stream.on('close', () => {
@@ -205,7 +204,7 @@ function serve(
   }
 }
 
-function sendContinue(stream: Http2Stream, headers: IncomingHttpHeaders): void {
+function sendContinue(stream: Http2Stream, headers: RequestHeaders): void {
   if (headers.expect === '100-continue') stream.sendContinue()
 }
 

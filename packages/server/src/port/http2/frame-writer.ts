@@ -81,7 +81,7 @@ export class FrameWriter {
   }
 
   /** Returns everything that was added, and starts again. */
-  take(): readonly Uint8Array[] {
+  take(): Uint8Array[] {
     this.#seal()
     const parts = this.#parts
     this.#parts = []

@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http2'
 
 /** The rules of RFC 9113, section 8, for the header fields of a request. */
 
+export type RequestHeaders = Readonly<IncomingHttpHeaders>
+
 const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** Neither control characters, nor whitespace at the ends. */
 const valuePattern = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/
@@ -52,9 +54,10 @@ const singleFields = new Set([
 
 /**
  * Returns the header fields of a request by name, from names and values in turn; undefined if the request is malformed. Fields that come
- * more than once are joined, as node:http2 joins them.
+ * more than once are joined, as node:http2 joins them. `host` is the authority if the request has none. The result is shared by requests, and
+ * must not be changed.
  */
-export function requestHeaders(fields: readonly string[]): IncomingHttpHeaders | undefined {
+export function requestHeaders(fields: readonly string[]): RequestHeaders | undefined {
   const headers: IncomingHttpHeaders = Object.create(null)
   let at = 0
   for (; at < fields.length; at += 2) {
@@ -73,7 +76,9 @@ export function requestHeaders(fields: readonly string[]): IncomingHttpHeaders |
     else if (name === 'content-length' && value !== earlier) return undefined
     else if (!singleFields.has(name)) headers[name] = `${earlier}${name === 'cookie' ? '; ' : ', '}${value}`
   }
-  return isRequest(headers) ? headers : undefined
+  if (!isRequest(headers)) return undefined
+  headers.host ??= headers[':authority']
+  return headers
 }
 
 /** Whether the fields of a trailer section are well-formed. */

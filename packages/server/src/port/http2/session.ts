@@ -1,8 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import type { Socket } from 'node:net'
 import { afterIteration } from '../../runtime/after-iteration.ts'
 import { ByteCollector } from '../../runtime/byte-collector.ts'
 import type { PortLimits } from '../port-context.ts'
+import { FrameWriter } from './frame-writer.ts'
 import {
   encodeControlFrame,
   encodeNumberFrame,
@@ -13,22 +13,21 @@ import {
   frameFlags,
   frameTypes,
   preface,
-  settingIds,
   STREAM_ID_LARGEST,
+  settingIds,
   WINDOW_BYTES_DEFAULT,
   WINDOW_BYTES_LARGEST,
   writeUint32,
 } from './frames.ts'
-import { FrameWriter } from './frame-writer.ts'
 import { HpackDecoder, HpackError } from './hpack/decoder.ts'
-import { areTrailers, requestHeaders } from './request-headers.ts'
+import { areTrailers, type RequestHeaders, requestHeaders } from './request-headers.ts'
 import { Http2Stream, type Piece, type StreamConnection } from './stream.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /** Who serves the streams of a session. */
 export interface Http2SessionHandler {
   /** A request. `endOfStream`: it has no body. Must not throw. */
-  onStream(stream: Http2Stream, headers: IncomingHttpHeaders, endOfStream: boolean): void
+  onStream(stream: Http2Stream, headers: RequestHeaders, endOfStream: boolean): void
   /** The client broke or flooded the protocol, so the connection ends. */
   onViolation(session: Http2Session, failure: Error): void
   /** A defect of the server, which ends the connection. */
@@ -104,6 +103,8 @@ export class Http2Session implements StreamConnection {
   #hasPreface = false
   #hasSettings = false
   #openBlock: OpenBlock | undefined = undefined
+  #lastFields: readonly string[] = []
+  #lastHeaders: RequestHeaders | undefined = undefined
   #receiveWindow = WINDOW_BYTES_DEFAULT
   #initialReceiveWindow: number
   #readBytes = 0
@@ -254,7 +255,8 @@ export class Http2Session implements StreamConnection {
     for (;;) {
       this.#needed = FRAME_HEAD_BYTES
       if (bytes.length - at < FRAME_HEAD_BYTES) return at
-      const length = bytes.readUIntBE(at, 3)
+      const length =
+        ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
       if (length > FRAME_BYTES_DEFAULT)
         throw new ConnectionError(errorCodes.frameSizeError, `a frame has ${length} bytes`)
       this.#needed = FRAME_HEAD_BYTES + length
@@ -275,7 +277,10 @@ export class Http2Session implements StreamConnection {
         throw new ConnectionError(errorCodes.protocolError, 'the first frame is not SETTINGS')
       this.#hasSettings = true
     }
-    if (this.#openBlock !== undefined && (type !== frameTypes.continuation || streamId !== this.#openBlock.streamId))
+    if (
+      this.#openBlock !== undefined &&
+      (type !== frameTypes.continuation || streamId !== this.#openBlock.streamId)
+    )
       throw new ConnectionError(errorCodes.protocolError, 'a header block is interrupted')
     switch (type) {
       case frameTypes.data:
@@ -329,7 +334,8 @@ export class Http2Session implements StreamConnection {
     const data = withoutPadding(flags, payload)
     const stream = this.#streams.get(streamId)
     if (stream === undefined || stream.closed) return this.#onLateFrame(streamId, 'DATA')
-    if (stream.hasReceivedAll) throw new ConnectionError(errorCodes.streamClosed, 'DATA follows the end of a request')
+    if (stream.hasReceivedAll)
+      throw new ConnectionError(errorCodes.streamClosed, 'DATA follows the end of a request')
     stream.receiveWindow -= payload.length
     if (stream.receiveWindow < 0) throw flowControlError()
     if (stream.missingBytes !== undefined) {
@@ -361,7 +367,8 @@ export class Http2Session implements StreamConnection {
 
   #onContinuation(flags: number, payload: Buffer): void {
     const block = this.#openBlock
-    if (block === undefined) throw new ConnectionError(errorCodes.protocolError, 'CONTINUATION follows no HEADERS')
+    if (block === undefined)
+      throw new ConnectionError(errorCodes.protocolError, 'CONTINUATION follows no HEADERS')
     block.continuations += 1
     if (block.continuations > this.#limits.http2ContinuationsMax)
       throw new ConnectionError(errorCodes.enhanceYourCalm, 'a header block has too many frames')
@@ -395,7 +402,7 @@ export class Http2Session implements StreamConnection {
       this.#sendReset(streamId, errorCodes.enhanceYourCalm)
       return
     }
-    const headers = requestHeaders(fields)
+    const headers = this.#headersOf(fields)
     const length = headers?.['content-length']
     if (headers === undefined || (endStream && length !== undefined && Number(length) !== 0)) {
       this.#countMalformed()
@@ -411,11 +418,21 @@ export class Http2Session implements StreamConnection {
     this.#handler.onStream(stream, headers, endStream)
   }
 
+  /** Clients send the same header fields again and again. */
+  #headersOf(fields: readonly string[]): RequestHeaders | undefined {
+    if (!areEqual(fields, this.#lastFields)) {
+      this.#lastHeaders = requestHeaders(fields)
+      this.#lastFields = fields
+    }
+    return this.#lastHeaders
+  }
+
   /** The fields themselves are of no use to any request. */
   #onTrailers(streamId: number, endStream: boolean, fields: readonly string[] | undefined): void {
     const stream = this.#streams.get(streamId)
     if (stream === undefined || stream.closed) return this.#onLateFrame(streamId, 'HEADERS')
-    if (stream.hasReceivedAll) throw new ConnectionError(errorCodes.streamClosed, 'HEADERS follow the end of a request')
+    if (stream.hasReceivedAll)
+      throw new ConnectionError(errorCodes.streamClosed, 'HEADERS follow the end of a request')
     const isValid = endStream && fields !== undefined && areTrailers(fields)
     if (!isValid || (stream.missingBytes ?? 0) > 0) return this.#onMalformed(stream)
     this.#onRequestEnd(stream)
@@ -431,7 +448,8 @@ export class Http2Session implements StreamConnection {
     requireStream(streamId)
     requireLength(payload, 4)
     this.#requireOpened(streamId)
-    if (!this.#resets.take()) throw new ConnectionError(errorCodes.enhanceYourCalm, 'too many streams were reset')
+    if (!this.#resets.take())
+      throw new ConnectionError(errorCodes.enhanceYourCalm, 'too many streams were reset')
     const stream = this.#streams.get(streamId)
     if (stream !== undefined && !stream.closed) this.#close(stream, payload.readUInt32BE(0))
   }
@@ -453,7 +471,8 @@ export class Http2Session implements StreamConnection {
     const stream = this.#streams.get(streamId)
     if (stream === undefined || stream.closed) return
     stream.sendWindow += bytes
-    if (stream.sendWindow > WINDOW_BYTES_LARGEST) return this.#onMalformed(stream, errorCodes.flowControlError)
+    if (stream.sendWindow > WINDOW_BYTES_LARGEST)
+      return this.#onMalformed(stream, errorCodes.flowControlError)
     if (stream.piece !== undefined) this.schedule(stream)
   }
 
@@ -536,7 +555,8 @@ export class Http2Session implements StreamConnection {
   }
 
   #countControlFrame(): void {
-    if (!this.#controlFrames.take()) throw new ConnectionError(errorCodes.enhanceYourCalm, 'too many control frames')
+    if (!this.#controlFrames.take())
+      throw new ConnectionError(errorCodes.enhanceYourCalm, 'too many control frames')
   }
 
   #requireOpened(streamId: number): void {
@@ -664,7 +684,11 @@ export class Http2Session implements StreamConnection {
     if (!stream.writableEnded || stream.isSentCompletely || stream.piece !== undefined) return
     const trailers = stream.takeTrailers()
     if (trailers === undefined) writer.addData(stream.id, EMPTY, true)
-    else writer.addHeaders(stream.id, trailers, true, { frameBytesMax: this.#frameBytesMax, saysTableSize: false })
+    else
+      writer.addHeaders(stream.id, trailers, true, {
+        frameBytesMax: this.#frameBytesMax,
+        saysTableSize: false,
+      })
     this.#onSent(stream, taken)
   }
 
@@ -679,7 +703,10 @@ export class Http2Session implements StreamConnection {
       return false
     }
     const isWhole = length === left
-    const payload = isWhole && stream.pieceBytesSent === 0 ? piece.bytes : piece.bytes.subarray(stream.pieceBytesSent, stream.pieceBytesSent + length)
+    const payload =
+      isWhole && stream.pieceBytesSent === 0
+        ? piece.bytes
+        : piece.bytes.subarray(stream.pieceBytesSent, stream.pieceBytesSent + length)
     stream.sendWindow -= length
     this.#sendWindow -= length
     if (isWhole) stream.nextPiece()
@@ -705,13 +732,17 @@ export class Http2Session implements StreamConnection {
 
   #write(taken: Taken[]): void {
     const parts = writer.take()
+    const last = parts.pop()
+    if (last === undefined) return this.#onTaken(taken)
     const socket = this.#socket
-    if (parts.length === 0 || socket.destroyed) return
+    if (socket.destroyed) return
     this.#writes.push(taken)
-    if (parts.length > 1) socket.cork()
-    for (const [index, part] of parts.entries())
-      socket.write(part, index === parts.length - 1 ? this.#onWritten : undefined)
-    if (parts.length > 1) socket.uncork()
+    if (parts.length > 0) {
+      socket.cork()
+      for (const part of parts) socket.write(part)
+    }
+    socket.write(last, this.#onWritten)
+    if (parts.length > 0) socket.uncork()
     // Nearly always the system takes all of it immediately. The callback finds nothing left to do then.
     if (socket.writableLength === 0) this.#onTaken(taken)
     else if (socket.writableLength > SOCKET_BYTES_MAX + this.#limits.http2UnsentControlBytesMax) {
@@ -720,8 +751,10 @@ export class Http2Session implements StreamConnection {
     }
   }
 
-  readonly #onWritten = (): void => {
+  readonly #onWritten = (failure?: Error | null): void => {
     const taken = this.#writes.shift()
+    // After a failure the connection closes, and its streams.
+    if (failure != null) return
     if (taken !== undefined) this.#onTaken(taken)
     if (this.#sendable.size > 0) this.#scheduleFlush()
   }
@@ -741,12 +774,19 @@ const SETTING_BYTES = 6
 /** Longer frames would make the frames of other streams wait. */
 const SENT_FRAME_BYTES_MAX = 64 * 1024
 
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false
+  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false
+  return true
+}
+
 /** The payload of DATA or HEADERS without its padding. */
 function withoutPadding(flags: number, payload: Buffer): Buffer {
   if ((flags & frameFlags.padded) === 0) return payload
   if (payload.length === 0) throw frameSizeError()
   const padding = payload[0] as number
-  if (padding >= payload.length) throw new ConnectionError(errorCodes.protocolError, 'a frame has too much padding')
+  if (padding >= payload.length)
+    throw new ConnectionError(errorCodes.protocolError, 'a frame has too much padding')
   return payload.subarray(1, payload.length - padding)
 }
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { ByteCollector } from '../../runtime/byte-collector.ts'
 import { limits } from '../../config/limits.ts'
+import { ByteCollector } from '../../runtime/byte-collector.ts'
 import type { ReplyTarget } from '../reply-body.ts'
 import type { BodySource } from '../request-body.ts'
 import { errorCodes } from './frames.ts'
@@ -263,7 +263,8 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   }
 
   #endIfRead(): void {
-    if (this.readableEnded || this.closed || this.#isFlowing === undefined || this.#received !== undefined) return
+    if (this.readableEnded || this.closed || this.#isFlowing === undefined || this.#received !== undefined)
+      return
     if (!this.hasReceivedAll) return
     this.readableEnded = true
     this.emit('end')
@@ -316,7 +317,8 @@ function replyFields(headers: ReplyHeaders): string[] {
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined) continue
-    if (!namePattern.test(name)) throw new TypeError(`${JSON.stringify(name)} is not a name of a header field`)
+    if (!namePattern.test(name))
+      throw new TypeError(`${JSON.stringify(name)} is not a name of a header field`)
     if (typeof value === 'object') for (const one of value) addField(fields, name, one)
     else addField(fields, name, String(value))
   }
@@ -324,6 +326,7 @@ function replyFields(headers: ReplyHeaders): string[] {
 }
 
 function addField(fields: string[], name: string, value: string): void {
-  if (!valuePattern.test(value)) throw new TypeError(`the header field ${name} has a value that HTTP does not allow`)
+  if (!valuePattern.test(value))
+    throw new TypeError(`the header field ${name} has a value that HTTP does not allow`)
   fields.push(name, value)
 }
