@@ -1,6 +1,6 @@
 /** Encodes header blocks without the dynamic table and without Huffman codes: responses are short. Source: RFC 7541. */
 
-import { staticFields } from './static-table.ts'
+import { staticFields, staticIndexMax } from './static-table.ts'
 
 /** First bytes of a field. Source: RFC 7541, section 6. */
 const indexedField = 0x80
@@ -15,25 +15,23 @@ const secretNames = new Set(['authorization', 'cookie', 'proxy-authorization', '
 interface StaticName {
   /** Index of the first field with this name. */
   readonly index: number
+  /** First byte of a field with another value. */
   readonly literal: number
-  /** Indexes of fields, by value. */
-  readonly values: Map<string, number>
+  /** Indexes of its fields, by value; undefined if no field has a value. */
+  values: Map<string, number> | undefined
 }
 
 const staticNames = new Map<string, StaticName>()
-for (let index = 1; index <= staticFields.length / 2; index++) {
+
+for (let index = 1; index <= staticIndexMax; index++) {
   const name = staticFields[index * 2 - 2]!
   const value = staticFields[index * 2 - 1]!
-  let known = staticNames.get(name)
-  if (known === undefined) {
-    known = {
-      index,
-      literal: secretNames.has(name) ? literalNeverIndexed : literalNotIndexed,
-      values: new Map(),
-    }
-    staticNames.set(name, known)
-  }
-  if (value !== '') known.values.set(value, index)
+  const literal = secretNames.has(name) ? literalNeverIndexed : literalNotIndexed
+  const known = staticNames.get(name) ?? { index, literal, values: undefined }
+  staticNames.set(name, known)
+  if (value === '') continue
+  known.values ??= new Map()
+  known.values.set(value, index)
 }
 
 /** Bytes that an integer takes at most: lengths of strings have 30 bits. */
@@ -63,7 +61,7 @@ export function writeHeaderBlock(fields: readonly string[], out: Buffer, at: num
       end = writeText(value, out, end)
       continue
     }
-    const index = known.values.get(value)
+    const index = known.values?.get(value)
     if (index !== undefined) {
       out[end++] = indexedField | index
       continue
