@@ -12,14 +12,14 @@ interface HeaderOptions {
   /** What the client reads, at most. */
   readonly frameBytesMax: number
   /** Whether the block starts with the size of the dynamic table. */
-  readonly saysTableSize: boolean
+  readonly mustSayTableSize: boolean
 }
 
 /** RFC 7541, section 6.3: an encoder that uses no dynamic table says so, first and after each change of the limit. */
 const TABLE_SIZE_ZERO = 0x20
 
-function writeBlock(fields: readonly string[], out: Buffer, at: number, saysTableSize: boolean): number {
-  if (!saysTableSize) return writeHeaderBlock(fields, out, at)
+function writeBlock(fields: readonly string[], out: Buffer, at: number, mustSayTableSize: boolean): number {
+  if (!mustSayTableSize) return writeHeaderBlock(fields, out, at)
   out[at] = TABLE_SIZE_ZERO
   return writeHeaderBlock(fields, out, at + 1)
 }
@@ -44,19 +44,19 @@ export class FrameWriter {
     streamId: number,
     fields: readonly string[],
     endStream: boolean,
-    { frameBytesMax, saysTableSize }: HeaderOptions,
+    { frameBytesMax, mustSayTableSize }: HeaderOptions,
   ): void {
     const flags = endStream ? frameFlags.endStream : 0
     const bytesMax = headerBlockBytesMax(fields) + 1
     if (bytesMax > FRAME_BYTES_DEFAULT) {
       const block = Buffer.allocUnsafe(bytesMax)
-      const end = writeBlock(fields, block, 0, saysTableSize)
+      const end = writeBlock(fields, block, 0, mustSayTableSize)
       this.#addLongBlock(streamId, block.subarray(0, end), flags, frameBytesMax)
       return
     }
     this.#makeRoom(FRAME_HEAD_BYTES + bytesMax)
     const start = this.#used
-    const end = writeBlock(fields, scratch, start + FRAME_HEAD_BYTES, saysTableSize)
+    const end = writeBlock(fields, scratch, start + FRAME_HEAD_BYTES, mustSayTableSize)
     const payloadBytes = end - start - FRAME_HEAD_BYTES
     writeFrameHead(scratch, start, payloadBytes, frameTypes.headers, flags | frameFlags.endHeaders, streamId)
     this.#advance(end - start)

@@ -226,8 +226,9 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
     return trailers
   }
 
-  get hasTrailers(): boolean {
-    return this.#trailers !== undefined
+  /** Whether the next frame ends the reply. */
+  get isEndNext(): boolean {
+    return this.writableEnded && this.#pieces.length === 0 && this.#trailers === undefined
   }
 
   /** The system has taken bytes of the body. */
