@@ -831,8 +831,6 @@ export const limits = {
   headerFieldsMax: 128,
   /** What one HTTP/2 connection has sent in the bodies of its streams and the server has not read: new streams are refused beyond it. */
   http2UnreadBytesMax: 8 * MIB,
-  /** Replies to control frames (PING, SETTINGS, refused streams) that a client does not read: more end the connection. */
-  http2UnsentControlBytesMax: 64 * KIB,
   /** CONTINUATION frames of one header block. */
   http2ContinuationsMax: 16,
   /** Entries of one SETTINGS frame. */

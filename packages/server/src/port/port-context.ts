@@ -38,7 +38,6 @@ export type PortLimits = Readonly<
         | 'streamWindowBytes'
         | 'headerFieldsMax'
         | 'http2UnreadBytesMax'
-        | 'http2UnsentControlBytesMax'
         | 'http2ContinuationsMax'
         | 'http2SettingsMax'
         | 'http2MalformedRequestsMax'

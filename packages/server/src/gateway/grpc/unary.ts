@@ -152,23 +152,25 @@ export function serveUnary(
     Math.min(totalMs, limits.requestTimeoutMs),
   )
 
+  const answer = (packed: Buffer, headers: ReplyHeaders) => {
+    if (phase === 'answered') return
+    sendReply(context, stream, packed, headers, record)
+    phase = 'answered'
+    clearTimeout(timer)
+  }
   const succeed = (reply: Message) => {
     if (phase === 'answered') return
     try {
       const bytes = encodeOnce(reply, method, () => toBinary(method.output, reply))
       if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
-        phase = 'answered'
-        clearTimeout(timer)
-        sendReply(context, stream, encodeFrame(bytes, false), replyHeaders(method, reply, incoming), record)
+        answer(encodeFrame(bytes, false), replyHeaders(method, reply, incoming))
         return
       }
-      gzipFrame(bytes).then((packed) => {
-        if (phase === 'answered') return
-        phase = 'answered'
-        clearTimeout(timer)
-        const headers = { ...replyHeaders(method, reply, incoming), 'grpc-encoding': 'gzip' }
-        sendReply(context, stream, packed, headers, record)
-      }, fail)
+      gzipFrame(bytes)
+        .then((packed) =>
+          answer(packed, { ...replyHeaders(method, reply, incoming), 'grpc-encoding': 'gzip' }),
+        )
+        .catch(fail)
     } catch (failure) {
       fail(failure)
     }
@@ -180,9 +182,9 @@ export function serveUnary(
     if (performance.now() - started >= totalMs) return expire()
     phase = 'running'
     // Events of the stream are not part of the trace.
-    const answer = () => void runInContext(incoming.context, () => call(message)).then(succeed, fail)
-    if (record === undefined) answer()
-    else record.run(answer)
+    const start = () => void runInContext(incoming.context, () => call(message)).then(succeed, fail)
+    if (record === undefined) start()
+    else record.run(start)
   }
 
   let received: Frame | undefined

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterIteration } from '../../runtime/after-iteration.ts'
+import { type PeerTimeout, startPeerTimeout } from '../peer-timeout.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { FRAME_BYTES_DEFAULT, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_LARGEST } from './frames.ts'
 import type { Http2Stream, Piece } from './stream.ts'
@@ -13,8 +14,8 @@ export interface OutboxOwner {
   onReplyTaken(stream: Http2Stream): void
   /** What was there when the iteration of the event loop ended has been sent, as far as possible. */
   onFlushed(): void
-  /** The client does not read what the server has to send. */
-  onOverflow(): void
+  /** A listener of a stream has failed. */
+  onFault(failure: unknown): void
 }
 
 /** What the system gets of a stream with a write. */
@@ -25,8 +26,10 @@ interface Taken {
   readonly onTaken: (() => void) | undefined
 }
 
-/** Bytes that are given to the socket before it has passed on those before. */
-const SOCKET_BYTES_MAX = 512 * 1024
+/** Bytes that are given to the socket before it has passed on those before. The client has to take so many within `stalledReplyMs`. */
+const SOCKET_BYTES_MAX = 256 * 1024
+/** Nothing is read from a client while so much waits for it to read: its requests would only add to it. */
+const PAUSE_BYTES = 64 * 1024
 const NOTHING = Buffer.alloc(0)
 
 const writer = new FrameWriter()
@@ -42,7 +45,7 @@ export class Outbox {
   /** Whether the next header block starts with the size of the dynamic table: first, and after the client has changed its limit. */
   mustSayTableSize = true
   readonly #socket: Socket
-  readonly #controlBytesMax: number
+  readonly #stalledMs: number
   readonly #owner: OutboxOwner
   #control: Buffer[] = []
   readonly #sendable = new Set<Http2Stream>()
@@ -53,12 +56,15 @@ export class Outbox {
   readonly #writes: Taken[][] = []
   #isScheduled = false
   #isClosed = false
+  /** While the client has something to read. */
+  #stalled: PeerTimeout | undefined = undefined
 
-  /** `controlBytesMax`: bytes of control frames that wait for the client before the connection overflows. */
-  constructor(socket: Socket, controlBytesMax: number, owner: OutboxOwner) {
+  /** `stalledMs`: a client that reads nothing for so long is disconnected. */
+  constructor(socket: Socket, stalledMs: number, owner: OutboxOwner) {
     this.#socket = socket
-    this.#controlBytesMax = controlBytesMax
+    this.#stalledMs = stalledMs
     this.#owner = owner
+    socket.on('close', () => this.#stalled?.clear())
   }
 
   addControl(frame: Buffer): void {
@@ -101,18 +107,24 @@ export class Outbox {
   readonly #flush = (): void => {
     this.#isScheduled = false
     if (this.#isClosed || this.#socket.destroyed) return
-    for (const frame of this.#control) writer.add(frame)
-    this.#control = []
-    const taken: Taken[] = []
-    const room = SOCKET_BYTES_MAX - this.#socket.writableLength
-    // A stream that has more is added again, so it comes after the others.
-    for (const stream of this.#sendable) {
-      if (writer.bytes >= room) break
-      this.#sendable.delete(stream)
-      if (!stream.closed) this.#send(stream, taken)
+    try {
+      for (const frame of this.#control) writer.add(frame)
+      this.#control = []
+      const room = SOCKET_BYTES_MAX - this.#socket.writableLength
+      const taken: Taken[] = []
+      // A stream that has more is added again, so it comes after the others.
+      for (const stream of this.#sendable) {
+        if (writer.bytes >= room) break
+        this.#sendable.delete(stream)
+        if (!stream.closed) this.#send(stream, taken)
+      }
+      this.#write(taken)
+      this.#owner.onFlushed()
+    } catch (failure) {
+      // Of a defect: what was written so far must not reach the client of another connection.
+      writer.take()
+      this.#owner.onFault(failure)
     }
-    this.#write(taken)
-    this.#owner.onFlushed()
   }
 
   /** Sends the head of a reply and one frame of its body, or the end. */
@@ -140,8 +152,8 @@ export class Outbox {
   #sendPiece(stream: Http2Stream, piece: Piece, taken: Taken[]): boolean {
     const sent = stream.pieceBytesSent
     const left = piece.bytes.length - sent
-    const length = Math.min(left, stream.sendWindow, this.#window, this.frameBytesMax)
-    if (length <= 0 && left > 0) {
+    const length = Math.max(0, Math.min(left, stream.sendWindow, this.#window, this.frameBytesMax))
+    if (length === 0 && left > 0) {
       // A stream without a window of its own is scheduled when it gets one.
       if (stream.sendWindow > 0) this.#blocked.add(stream)
       return false
@@ -184,15 +196,35 @@ export class Outbox {
     if (parts.length > 0) socket.uncork()
     // Nearly always the system takes all of it immediately. The callback finds nothing left to do then.
     if (socket.writableLength === 0) this.#onTaken(taken)
-    else if (socket.writableLength > SOCKET_BYTES_MAX + this.#controlBytesMax) this.#owner.onOverflow()
+    else {
+      this.#stalled ??= startPeerTimeout(this.#stalledMs, () => socket.destroy())
+      if (socket.writableLength > PAUSE_BYTES) socket.pause()
+    }
   }
 
   readonly #onWritten = (failure?: Error | null): void => {
     const taken = this.#writes.shift()
     // After a failure the connection closes, and its streams.
     if (failure != null) return
-    if (taken !== undefined) this.#onTaken(taken)
+    this.#onProgress()
+    try {
+      if (taken !== undefined) this.#onTaken(taken)
+    } catch (fault) {
+      this.#owner.onFault(fault)
+    }
     if (this.#sendable.size > 0) this.#scheduleFlush()
+  }
+
+  /** The client has read something. */
+  #onProgress(): void {
+    if (this.#stalled === undefined) return
+    const socket = this.#socket
+    if (socket.writableLength <= PAUSE_BYTES && socket.isPaused()) socket.resume()
+    if (socket.writableLength > 0) this.#stalled.refresh()
+    else {
+      this.#stalled.clear()
+      this.#stalled = undefined
+    }
   }
 
   #onTaken(taken: Taken[]): void {

@@ -5,12 +5,14 @@ import type { IncomingHttpHeaders } from 'node:http2'
 export type RequestHeaders = Readonly<IncomingHttpHeaders>
 
 const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** Neither control characters, nor whitespace at the ends. */
-const valuePattern = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/
+const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
+/** Section 8.2.1 forbids it. It is dropped, as HTTP/1.1 does: clients add it to tokens by accident. */
+const outerWhitespace = /^[\t ]+|[\t ]+$/g
 const methodPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const schemePattern = /^[A-Za-z][A-Za-z0-9+.-]*$/
 const pathPattern = /^\/[\x21-\x7e\x80-\xff]*$/
-const authorityPattern = /^[\x21-\x7e]*$/
+/** Of `:authority` and `host`, as nghttp2 checks them: RFC 3986, section 3.2. */
+const authorityPattern = /^[\w\-.~!$&'()*+,;=:@[\]%]+$/
 const lengthPattern = /^[0-9]{1,15}$/
 
 /** Fields of the connection, which HTTP/2 has not (section 8.2.2). */
@@ -68,12 +70,12 @@ export function requestHeaders(fields: readonly string[]): RequestHeaders | unde
   }
   for (; at < fields.length; at += 2) {
     const name = fields[at] as string
-    const value = fields[at + 1] as string
+    const value = (fields[at + 1] as string).replace(outerWhitespace, '')
     if (!namePattern.test(name) || !valuePattern.test(value) || !isRequestField(name, value)) return undefined
     const earlier = headers[name]
     if (earlier === undefined) headers[name] = name === 'set-cookie' ? [value] : value
     else if (Array.isArray(earlier)) earlier.push(value)
-    else if (name === 'content-length' && value !== earlier) return undefined
+    else if (name === 'content-length' || name === 'host') return undefined
     else if (!singleFields.has(name)) headers[name] = `${earlier}${name === 'cookie' ? '; ' : ', '}${value}`
   }
   if (!isRequest(headers)) return undefined
@@ -101,6 +103,7 @@ function isPseudoField(name: string, value: string): boolean {
 function isRequestField(name: string, value: string): boolean {
   if (name === 'te') return value.toLowerCase() === 'trailers'
   if (name === 'content-length') return lengthPattern.test(value)
+  if (name === 'host') return authorityPattern.test(value)
   return !connectionFields.has(name)
 }
 

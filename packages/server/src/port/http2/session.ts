@@ -122,7 +122,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#limits = limits
     this.#handler = handler
     this.#decoder = new HpackDecoder(limits)
-    this.#outbox = new Outbox(socket, limits.http2UnsentControlBytesMax, this)
+    this.#outbox = new Outbox(socket, limits.stalledReplyMs, this)
     // Until the client has acknowledged a smaller one.
     this.#initialReceiveWindow = Math.max(limits.streamWindowBytes, WINDOW_BYTES_DEFAULT)
     const { http2ControlFramesMax, http2ControlWindowMs } = limits
@@ -223,8 +223,8 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     for (const stream of streams) this.#close(stream, stream.rstCode)
   }
 
-  onOverflow(): void {
-    this.#handler.onViolation(this, tooMuch('the client does not read the replies to its control frames'))
+  onFault(failure: unknown): void {
+    this.#handler.onFault(this, failure)
     this.destroy()
   }
 
@@ -293,9 +293,9 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     requireStream(streamId)
     this.#requireOpened(streamId)
     const endStream = (flags & frameFlags.endStream) !== 0
-    if (payload.length === 0 && !endStream) this.#countControlFrame()
     this.#takeFromWindow(payload.length)
     const data = withoutPadding(flags, payload)
+    if (data.length === 0 && !endStream) this.#countControlFrame()
     const stream = this.#streams.get(streamId)
     if (stream === undefined || stream.closed) {
       this.#onLateFrame(streamId, 'DATA')
@@ -455,29 +455,31 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     if (payload.length % SETTING_BYTES !== 0) throw frameSizeError('SETTINGS have a part of an entry')
     if (payload.length > this.#limits.http2SettingsMax * SETTING_BYTES)
       throw tooMuch('SETTINGS have too many entries')
+    const initialWindow = this.#outbox.initialWindow
     for (let at = 0; at < payload.length; at += SETTING_BYTES)
       this.#applySetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2))
+    this.#changeSendWindows(this.#outbox.initialWindow - initialWindow)
     this.#outbox.addControl(encodeControlFrame(frameTypes.settings, frameFlags.ack, 0, Buffer.alloc(0)))
   }
 
   #applySetting(id: number, value: number): void {
     if (id === settingIds.headerTableSize) this.#outbox.mustSayTableSize = true
-    else if (id === settingIds.initialWindowSize) this.#useSendWindow(value)
     else if (id === settingIds.enablePush && value > 1) throw protocolError('ENABLE_PUSH is not 0 or 1')
-    else if (id === settingIds.maxFrameSize) {
+    else if (id === settingIds.initialWindowSize) {
+      if (value > WINDOW_BYTES_LARGEST) throw flowControlError()
+      this.#outbox.initialWindow = value
+    } else if (id === settingIds.maxFrameSize) {
       if (value < FRAME_BYTES_DEFAULT || value > FRAME_BYTES_LARGEST)
         throw protocolError('MAX_FRAME_SIZE is out of range')
       this.#outbox.frameBytesMax = Math.min(value, SENT_FRAME_BYTES_MAX)
     }
   }
 
-  /** The client reads so much ahead of each stream, also of those that are open. */
-  #useSendWindow(bytes: number): void {
-    if (bytes > WINDOW_BYTES_LARGEST) throw flowControlError()
-    const change = bytes - this.#outbox.initialWindow
-    this.#outbox.initialWindow = bytes
+  /** The client reads so much more, or less, ahead of each open stream. */
+  #changeSendWindows(bytes: number): void {
+    if (bytes === 0) return
     for (const stream of this.#streams.values()) {
-      stream.sendWindow += change
+      stream.sendWindow += bytes
       if (stream.sendWindow > WINDOW_BYTES_LARGEST) throw flowControlError()
       if (stream.piece !== undefined) this.#outbox.schedule(stream)
     }
@@ -528,9 +530,10 @@ export class Http2Session implements StreamConnection, OutboxOwner {
       throw protocolError(`stream ${streamId} was not opened`)
   }
 
-  /** Whether the connection holds so much that it gets no new streams. */
+  /** Whether the connection has so much to read, or so many replies that the system has not taken, that it gets no new streams. */
   #isFull(): boolean {
-    return this.unreadBytes > this.#limits.http2UnreadBytesMax
+    const { concurrentStreamsMax, http2UnreadBytesMax } = this.#limits
+    return this.#streams.size >= 2 * concurrentStreamsMax || this.unreadBytes > http2UnreadBytesMax
   }
 
   #deactivate(stream: Http2Stream): void {
@@ -539,10 +542,10 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#activeStreams -= 1
   }
 
-  /** The stream has ended. */
+  /** The stream has ended; a listener of its last events may have reset it meanwhile. */
   #close(stream: Http2Stream, code: number): void {
+    if (!this.#streams.delete(stream.id)) return
     this.#deactivate(stream)
-    this.#streams.delete(stream.id)
     this.#outbox.remove(stream)
     if (!this.hasStreams) this.idleSince = Date.now()
     stream.onClosed(code)
@@ -563,7 +566,13 @@ export class Http2Session implements StreamConnection, OutboxOwner {
 
   #onSocketClosed(): void {
     this.#isEnding = true
-    for (const stream of [...this.#streams.values()]) this.#close(stream, errorCodes.cancel)
+    for (const stream of [...this.#streams.values()]) {
+      try {
+        this.#close(stream, errorCodes.cancel)
+      } catch (failure) {
+        this.#handler.onFault(this, failure)
+      }
+    }
     this.#handler.onClosed(this)
   }
 

@@ -20,6 +20,8 @@ export interface StreamConnection {
   onRead(stream: Http2Stream, bytes: number): void
   /** The stream is reset by the server. */
   onReset(stream: Http2Stream): void
+  /** A listener has failed. */
+  onFault(failure: unknown): void
 }
 
 /** A piece of a body that waits to be sent. */
@@ -137,6 +139,8 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   respond(headers: ReplyHeaders, { endStream = false }: { readonly endStream?: boolean } = {}): void {
     if (this.headersSent || this.closed) throw new Error('the reply has started, or the stream is closed')
     const fields = replyFields(headers)
+    // RFC 9110, section 6.6.1.
+    if (headers['date'] === undefined) fields.push('date', currentDate())
     this.headersSent = true
     this.status = Number(headers[':status'])
     this.#takeGrpcStatus(headers)
@@ -258,9 +262,13 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   /** Reads on after a pause; for `resume`. */
   flow(): void {
     if (this.#isFlowing !== true || this.closed) return
-    const bytes = this.read()
-    if (bytes !== null) this.emit('data', bytes)
-    this.#endIfRead()
+    try {
+      const bytes = this.read()
+      if (bytes !== null) this.emit('data', bytes)
+      this.#endIfRead()
+    } catch (failure) {
+      this.connection.onFault(failure)
+    }
   }
 
   #endIfRead(): void {
@@ -302,11 +310,27 @@ function flow(stream: Http2Stream): void {
 export function discardRequestBody(stream: Http2Stream): void {
   if (stream.hasReceivedAll || stream.closed) return
   stream.resume()
+  const close = () => {
+    if (!stream.hasReceivedAll) stream.close()
+  }
   const timer = setTimeout(() => {
-    if (stream.writableFinished) stream.close()
-    else stream.once('finish', () => stream.close())
+    if (stream.writableFinished) close()
+    else stream.once('finish', close)
   }, limits.lingerMs)
   stream.once('close', () => clearTimeout(timer))
+}
+
+let dateSecond = 0
+let date = ''
+
+/** The time as HTTP writes it; to the second. */
+function currentDate(): string {
+  const second = Math.floor(Date.now() / 1000)
+  if (second !== dateSecond) {
+    dateSecond = second
+    date = new Date(second * 1000).toUTCString()
+  }
+  return date
 }
 
 const namePattern = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/

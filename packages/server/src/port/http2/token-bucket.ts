@@ -3,7 +3,8 @@ export class TokenBucket {
   readonly #burst: number
   readonly #perMs: number
   #left: number
-  #filledMs = performance.now()
+  /** When so many were left. */
+  #filledMs = 0
 
   constructor(burst: number, perSecond: number) {
     this.#burst = burst
@@ -13,7 +14,8 @@ export class TokenBucket {
 
   /** Counts an event; returns whether it is allowed. */
   take(): boolean {
-    // The clock is read only where it matters.
+    // The clock is read only where it matters: when a burst starts, and when it is used up.
+    if (this.#left === this.#burst) this.#filledMs = performance.now()
     if (this.#left < 1) {
       const nowMs = performance.now()
       this.#left = Math.min(this.#burst, this.#left + (nowMs - this.#filledMs) * this.#perMs)
