@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import {
@@ -14,6 +11,7 @@ import type { ProbeResult } from '@berth/server/iam/cloud/probe.ts'
 import { cloudProbes } from '@berth/server/iam/cloud/probes.ts'
 import { createOutbound, type OutboundOptions } from '@berth/server/runtime/outbound/outbound.ts'
 import { create } from '@bufbuild/protobuf'
+import { freePort } from '../scripts/free-port.ts'
 import { cloudAccounts, startClouds } from './support/tokens/clouds.ts'
 import type { Responder } from './support/tokens/issuer.ts'
 
@@ -252,13 +250,7 @@ test('R2: an address in a private network is rejected unless the operator allows
 })
 
 test('a provider that does not listen is one that cannot be reached', async (t) => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  const { checks } = checksAt(t, `http://127.0.0.1:${port}`)
+  const { checks } = checksAt(t, `http://127.0.0.1:${await freePort()}`)
   for (const check of Object.values(checks)) assertNotReady(await check(), 'unreachable', 'closed')
 })
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
@@ -8,6 +7,7 @@ import { readConfig } from '@berth/server/installation/config.ts'
 import { renderMail } from '@berth/server/mail/layout.ts'
 import type { SmtpSettings } from '@berth/server/mail/settings.ts'
 import { createSmtp, MailError } from '@berth/server/mail/smtp.ts'
+import { freePort } from '../scripts/free-port.ts'
 import { startMailServer } from './support/mail/mail-server.ts'
 import { type Cleanup, temporaryDirectory } from './support/server/process.ts'
 
@@ -126,11 +126,7 @@ for (const { code, isPermanent } of [
   })
 
 test('a dead server is a temporary failure', async () => {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => listener.once('listening', resolve))
-  const { port } = listener.address() as { port: number }
-  await new Promise((resolve) => listener.close(resolve))
-  const smtp = createSmtp(smtpOf({ BERTH_SMTP_URL: `smtp://127.0.0.1:${port}` }))
+  const smtp = createSmtp(smtpOf({ BERTH_SMTP_URL: `smtp://127.0.0.1:${await freePort()}` }))
   await assert.rejects(
     smtp.send(message),
     (error: MailError) => !error.isPermanent && /ECONNREFUSED/.test(error.message),

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { freePort } from '../scripts/free-port.ts'
 import { grpcClient } from './support/api/grpc.ts'
 import { call } from './support/api/rest.ts'
 import { databases } from './support/database/databases.ts'
@@ -337,13 +336,9 @@ test('a collector that does not answer keeps neither requests nor the stop of th
 })
 
 test('without a collector at the address requests are served, and the log says why there are no traces', async (t) => {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port } = closed.address() as { port: number }
-  closed.close()
   const berth = await serveBerth(t, {
     BERTH_DATA_DIR: temporaryDirectory(t),
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
     OTEL_EXPORTER_OTLP_TIMEOUT: '1',
     ...quick,
   })

@@ -12,6 +12,7 @@ import {
   VECTOR,
   wolfiDocument,
 } from '../support/console/advisory-files.ts'
+import { waitUntilLoaded } from '../support/console/console-page.ts'
 import { type ConsoleFixture, consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, LONG, MARKUP, OVERRIDE, VERY_LONG } from '../support/console/hostile.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
@@ -403,7 +404,7 @@ consoleSuite(
       })
       const { page, problems, open } = await signInAsImporter(cast(), organization.uid)
       const look = async (name: string) => {
-        await page.waitForLoadState('networkidle')
+        await waitUntilLoaded(page)
         await assertAccessible(page, name)
         await page.setViewportSize({ width: 1280, height: 800 })
       }

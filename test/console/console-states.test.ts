@@ -138,8 +138,9 @@ consoleSuite('states of the console', (cast) => {
     await page.getByRole('tab', { name: 'Identities' }).click()
     await page.getByText('You are no longer signed in.').waitFor()
     await takePictures(page, 'session ended')
-    await page.getByRole('link', { name: 'Sign in again' }).click()
-    await page.waitForURL(/\/sign-in\?request=%2Fconsole%2Ffolders/)
+    const tab = page.waitForEvent('popup')
+    await page.getByRole('link', { name: 'Sign in in another tab' }).click()
+    await (await tab).waitForURL(/\/sign-in\?request=%2Fconsole%2Ffolders/)
     const notLoaded = /Failed to fetch dynamically imported module/
     assert.deepEqual(
       problems.filter((problem) => !notLoaded.test(problem)),

@@ -6,6 +6,7 @@ import { chooseInCombobox } from '../support/console/combobox.ts'
 import { DRAWN_MS, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { hold } from '../support/console/held-requests.ts'
+import { assertSomethingFocused } from '../support/console/keyboard.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
 /** Forms in dialogs: what is typed is not lost, and what the server rejects is at the field that was wrong. The names of fields come from the server: a dialog that asks for others shows nothing there. */
@@ -293,6 +294,43 @@ consoleSuite('forms in dialogs', (cast) => {
     await (await saved).finished()
     await page.waitForTimeout(DRAWN_MS)
     assert.equal(await dialog.count(), 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a failure after a dialog is closed is shown on the page until the user dismisses it', async () => {
+    const { uid, name } = await cast().organization()
+    const folder = await cast().admin.create(`iam/groups/${uid}`, { name: 'team' })
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const notice = page.getByRole('alert')
+    const closeWhileSent = async (action: string, method: string) => {
+      const answer = await hold(page, /\/iam\/.*groups/, { method, isFirstOnly: true })
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('button', { name: action }).click()
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      answer.release()
+    }
+
+    await open(`/folders/${uid}`, name)
+    await page.getByRole('button', { name: 'Create a folder' }).first().click()
+    await fill(page, { Name: LONG })
+    await closeWhileSent('Create the folder', 'POST')
+    await notice.getByText('“Create a folder” failed after its dialog was closed.').waitFor()
+    await notice.getByText(/^Name: /).waitFor()
+    await notice.getByRole('button', { name: 'Dismiss' }).press('Enter')
+    await notice.waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+
+    await open(`/folders/${folder.uid}?tab=settings`, 'team')
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await fill(page, { 'Type team to confirm': 'team' })
+    await cast().admin.create(`iam/groups/${folder.uid}`, { name: 'inner' })
+    await closeWhileSent('Delete the folder', 'DELETE')
+    await notice.getByText('“Delete the folder” failed after its dialog was closed.').waitFor()
+    await page.getByRole('link', { name: 'Advisories' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+    await notice.getByText('“Delete the folder” failed').waitFor()
+    await assertAccessible(page, 'a failure after a dialog is closed')
     assert.deepEqual(problems, [])
   })
 

@@ -17,6 +17,27 @@ consoleSuite('a later session', (cast) => {
     ])
   }
 
+  test('what is typed on a page stays while the user signs in in another tab', async () => {
+    const { uid } = await cast().organization()
+    const repo = await cast().admin.create(`registry/repos/${uid}`, { name: 'app' })
+    const { page, problems, open, identity } = await cast().signIn('owner', uid)
+    await open(`/repos/${repo.uid}?tab=policy`, 'app')
+    const patterns = page.getByRole('textbox', { name: 'Patterns' })
+    await patterns.fill('v*')
+    const { db } = cast().berth.berth.installation.store
+    await inTransaction(db, (tx) => endSessions(tx, 'identity_uid', identity))
+    await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+    const notice = page.getByText('You are no longer signed in')
+    const tab = page.waitForEvent('popup')
+    await notice.getByRole('link').click()
+    await (await tab).waitForURL(/\/sign-in\?request=%2Fconsole%2Frepos%2F.*policy/)
+    await signInAs(page.context(), identity)
+    await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+    await notice.waitFor({ state: 'detached' })
+    assert.equal(await patterns.inputValue(), 'v*')
+    assert.deepEqual(problems, [])
+  })
+
   test('what is typed in a dialog is saved after a sign-in in another tab, by the same user only', async () => {
     const { uid, name } = await cast().organization()
     const { page, problems, open, identity } = await cast().signIn('owner', uid)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
-import { openConsole } from '../support/console/console-page.ts'
+import { DRAWN_MS, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { createPerson } from '../support/signin/accounts.ts'
 
@@ -119,8 +119,8 @@ consoleSuite('the console in the settings of its user', (cast) => {
     // A return to the page reads everything again; the console listens at the window.
     const read = page.waitForResponse((response) => response.url().includes('/iam/v2beta1/groups'))
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))")
-    await read
-    await page.waitForLoadState('networkidle')
+    await (await read).finished()
+    await page.waitForTimeout(DRAWN_MS)
     assert.equal(await scrolled(), before)
     assert.deepEqual(problems, [])
   })

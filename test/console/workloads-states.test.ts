@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
-import { descriptionOf } from '../support/console/console-page.ts'
+import { descriptionOf, waitUntilLoaded } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { HACKED, LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
@@ -257,7 +257,7 @@ consoleSuite('states of identities and pull tokens', (cast) => {
       await at1280(path, heading)
       await page.getByRole('button', { name: button, exact: true }).click()
       await page.getByRole('dialog').waitFor()
-      await page.waitForLoadState('networkidle')
+      await waitUntilLoaded(page)
       await assertAccessible(page, `dialog ${button}`)
     }
     await at1280(`${wizard}?step=details&platform=github&f-repo=acme&f-ref=main`, 'Create an identity')
@@ -273,7 +273,7 @@ consoleSuite('states of identities and pull tokens', (cast) => {
     await page.getByRole('button', { name: 'Create a pull token' }).click()
     await page.getByRole('button', { name: 'Create the pull token' }).click()
     await page.getByText('imagePullSecrets').waitFor()
-    await page.waitForLoadState('networkidle')
+    await waitUntilLoaded(page)
     await assertAccessible(page, 'new pull token')
     assert.deepEqual(problems, [])
   })

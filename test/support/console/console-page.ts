@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { waitUntil } from '../browser/chromium.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 import { createSession } from '../signin/accounts.ts'
 
@@ -47,6 +48,15 @@ export async function openConsole(
     },
   }
 }
+
+const LOADED = `!/\\bLoading\\b/.test(document.body.innerText) &&
+  document.querySelector('[aria-busy="true"], [placeholder^="Loading"]') === null`
+
+/**
+ * Waits until no part of the page or of a dialog is loading. The load state `networkidle` is reached once for each document: a second wait
+ * for it ends immediately.
+ */
+export const waitUntilLoaded = (page: Page): Promise<void> => waitUntil(page, LOADED)
 
 /** What assistive technology reads after the name of an element: the text that its `aria-describedby` names. */
 export async function descriptionOf(element: Locator): Promise<string> {

@@ -3,13 +3,14 @@ import { request as requestHttp1 } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { parentPort, workerData } from 'node:worker_threads'
 
 // A client in a thread of its own, which continues while the thread of the server is blocked. It sends one request, stops in the middle
 // until it gets a message, and posts what it received.
 
-/** Where the client stops: after it has connected, after a part of its body, or before it reads the body of the reply. */
-export type Stop = 'connected' | 'sending' | 'reading'
+/** Where the client stops: after it has connected, after a part of its headers or of its body, or before it reads the body of the reply. */
+export type Stop = 'connected' | 'headers' | 'sending' | 'reading'
 
 export interface WaitingClientData {
   readonly url: string
@@ -23,6 +24,11 @@ export interface ReceivedReply {
   readonly status: number
   readonly bytes: number
   readonly isWhole: boolean
+}
+
+/** What a client receives that stops before it has sent its headers. */
+export interface ReceivedText {
+  readonly text: string
 }
 
 const { url, version, stop, bodyBytes } = workerData as WaitingClientData
@@ -48,13 +54,19 @@ async function receive(status: number, body: Readable): Promise<ReceivedReply> {
   return { status, bytes, isWhole }
 }
 
-async function exchange(): Promise<ReceivedReply> {
-  if (stop === 'connected') {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    await released
-    socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-    return receive(200, socket)
-  }
+/** Sends headers after it stopped: `sent` of them before. */
+async function sendHeaders(sent: number): Promise<ReceivedText> {
+  const headers = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  if (sent > 0) socket.write(headers.slice(0, sent))
+  await released
+  socket.write(headers.slice(sent))
+  return { text: await text(socket) }
+}
+
+async function exchange(): Promise<ReceivedReply | ReceivedText> {
+  if (stop === 'connected') return sendHeaders(0)
+  if (stop === 'headers') return sendHeaders(20)
   const method = stop === 'sending' ? 'PUT' : 'GET'
   if (version === '1.1') {
     const sending = requestHttp1(url, { method })

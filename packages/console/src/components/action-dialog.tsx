@@ -6,6 +6,7 @@ import { hasStatus, messageOf } from '../api/query-client.ts'
 import { useSendWhenLoaded } from '../use-send-when-loaded.ts'
 import { Failure } from './failure.tsx'
 import { useFocusReturn } from './focus-return.ts'
+import { reportLateFailure } from './late-failures.ts'
 
 /** Dialogs with an action. Each opens from a button or a menu, and shows what the server rejects. */
 
@@ -28,6 +29,10 @@ export interface ActionDialogProps {
   readonly onSent?: () => void
   /** Loads the current version of what was edited, after a conflict. */
   readonly reload?: () => Promise<unknown>
+  /** Instead of showing the form with the current version. */
+  readonly onReloaded?: () => void
+  /** The page shows the progress and the failure of the action after the dialog is closed. */
+  readonly hasNotice?: boolean
   /** Fields; `failure` is that of the last attempt. */
   readonly children: (failure: unknown) => ReactNode
 }
@@ -35,7 +40,7 @@ export interface ActionDialogProps {
 /** A dialog in which nothing is entered that can be lost. A form is a `FormDialog`. */
 export function ActionDialog(props: ActionDialogProps) {
   const { title, action, cancel = 'Cancel', isDangerous, isWide, isDisabled, isLoading = false } = props
-  const { onClose, submit, onSent = onClose, reload, children } = props
+  const { onClose, submit, onSent = onClose, reload, onReloaded, hasNotice = false, children } = props
   useFocusReturn()
   // `isPending` follows later: a second press in between would send the form twice.
   const isSent = useRef(false)
@@ -50,11 +55,18 @@ export function ActionDialog(props: ActionDialogProps) {
     mutationFn: submit,
     // Closed meanwhile: the next dialog is not this one.
     onSuccess: () => isShown.current && onSent(),
+    onError: (failure) => isShown.current || hasNotice || reportLateFailure(title, failure),
     onSettled: () => {
       isSent.current = false
     },
   })
-  const current = useMutation({ mutationFn: async () => reload?.(), onSuccess: reset })
+  const current = useMutation({
+    mutationFn: async () => reload?.(),
+    onSuccess: () => {
+      reset()
+      if (isShown.current) onReloaded?.()
+    },
+  })
   const isRefused = isDisabled === true || current.isPending
   const { send, isWaiting } = useSendWhenLoaded(isLoading, () => {
     if (isSent.current || isRefused) return

@@ -11,8 +11,10 @@ import {
   organizationOf,
   whoAmI,
 } from '../api/queries/groups.ts'
+import { SignInLink } from '../components/sign-in-link.tsx'
 import { uidIn } from '../uid.ts'
 import { Copies } from './copies.tsx'
+import { LateFailures } from './late-failures.tsx'
 import { Navigation, NavigationButton, useNavigationState } from './navigation.tsx'
 import { Search } from './search.tsx'
 import { UserMenu } from './user-menu.tsx'
@@ -56,6 +58,7 @@ export function Frame() {
       <SessionNotice />
       <SetupNotice />
       <Copies />
+      <LateFailures />
       <div className="below">
         <Navigation organization={current} isOpen={isOpen} />
         <main id="content" tabIndex={-1}>
@@ -143,7 +146,7 @@ function SessionNotice() {
   if (hasEnded !== true) return null
   return (
     <p className="alert" role="alert">
-      You are no longer signed in. <a href={location.pathname + location.search}>Sign in again</a>
+      You are no longer signed in. <SignInLink />
     </p>
   )
 }

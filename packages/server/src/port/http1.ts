@@ -6,6 +6,7 @@ import { limits } from '../config/limits.ts'
 import { RequestContext, runInContext } from '../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
+import { createStandstillMeter } from './peer-timeout.ts'
 import {
   bodyBytes,
   encodeLongText,
@@ -35,13 +36,13 @@ import {
 export function createHttp1Server(context: PortContext): Server {
   const { limits } = context
   const slow: SocketStates = { timedOut: new WeakSet(), streaming: new WeakSet(), queues: new WeakMap() }
+  const connectionsCheckingInterval = Math.max(20, Math.min(1000, limits.headersTimeoutMs / 4))
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
-    headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
-    requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.idleConnectionMs,
-    connectionsCheckingInterval: Math.max(20, Math.min(1000, limits.headersTimeoutMs / 4)),
+    connectionsCheckingInterval,
   })
+  limitSlowSenders(server, limits, connectionsCheckingInterval)
   // 0: all fields are read, so that none is missing where there are too many; see `serve`.
   server.maxHeadersCount = 0
   server.on('request', (req, res) => serve(context, slow, req, res, false))
@@ -51,6 +52,23 @@ export function createHttp1Server(context: PortContext): Server {
   // node:http starts watching for slow senders when its server listens; this one never does.
   server.emit('listening')
   return server
+}
+
+/**
+ * Sets the deadlines of headers and of whole requests. node:http reads them each time that it checks its connections, before it reads what
+ * arrived while this process stood still. So they are longer by that time.
+ */
+function limitSlowSenders(
+  server: Server,
+  { headersTimeoutMs, requestTimeoutMs }: PortContext['limits'],
+  intervalMs: number,
+): void {
+  const lostMs = createStandstillMeter(intervalMs, requestTimeoutMs)
+  const headersMs = Math.min(headersTimeoutMs, requestTimeoutMs)
+  Object.defineProperties(server, {
+    headersTimeout: { get: () => headersMs + lostMs() },
+    requestTimeout: { get: () => requestTimeoutMs + lostMs() },
+  })
 }
 
 /** Sockets whose request takes longer than `requestTimeoutMs`. */

@@ -30,3 +30,40 @@ export function startPeerTimeout(ms: number, expire: () => void): PeerTimeout {
     clear: () => clearInterval(timer),
   }
 }
+
+interface Standstill {
+  readonly lostMs: number
+  /** Time of `activeMs` at its end. */
+  readonly activeMs: number
+}
+
+/**
+ * Returns a function that is called every `intervalMs`. It returns in milliseconds how long this process stood still within the last
+ * `windowMs`, not counting the standstills themselves. A call that is late by some time means a standstill of that time.
+ */
+export function createStandstillMeter(
+  intervalMs: number,
+  windowMs: number,
+  clock: () => number = () => performance.now(),
+): () => number {
+  const standstills: Standstill[] = []
+  let lastMs = clock()
+  let activeMs = 0
+  let lostMs = 0
+  return () => {
+    const nowMs = clock()
+    const elapsedMs = nowMs - lastMs
+    lastMs = nowMs
+    activeMs += Math.min(elapsedMs, intervalMs)
+    if (elapsedMs > intervalMs) {
+      standstills.push({ lostMs: elapsedMs - intervalMs, activeMs })
+      lostMs += elapsedMs - intervalMs
+    }
+    for (let first = standstills[0]; first !== undefined; first = standstills[0]) {
+      if (activeMs - first.activeMs <= windowMs) break
+      standstills.shift()
+      lostMs -= first.lostMs
+    }
+    return standstills.length === 0 ? 0 : Math.ceil(lostMs)
+  }
+}

@@ -4,7 +4,11 @@ import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextIteration, setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { startPort } from '../../../../test/support/http/port.ts'
-import type { ReceivedReply, WaitingClientData } from '../../../../test/support/http/waiting-client.ts'
+import type {
+  ReceivedReply,
+  ReceivedText,
+  WaitingClientData,
+} from '../../../../test/support/http/waiting-client.ts'
 import type { HttpHandler, HttpRequest } from './http.ts'
 
 const LIMIT_MS = 2000
@@ -18,7 +22,7 @@ async function receivedAfterStandstill(
   t: TestContext,
   http: HttpHandler,
   client: Pick<WaitingClientData, 'version' | 'stop'>,
-): Promise<ReceivedReply> {
+): Promise<ReceivedReply | ReceivedText> {
   const started = Promise.withResolvers<void>()
   const server = await startPort(t, {
     http: (request) => {
@@ -28,6 +32,7 @@ async function receivedAfterStandstill(
     limits: {
       stalledReplyMs: LIMIT_MS,
       streamedBodyWindowMs: LIMIT_MS,
+      headersTimeoutMs: LIMIT_MS,
       requestTimeoutMs: LIMIT_MS,
       protocolTimeoutMs: LIMIT_MS,
     },
@@ -37,7 +42,7 @@ async function receivedAfterStandstill(
   })
   t.after(() => worker.terminate())
   const received = once(worker, 'message')
-  if (client.stop === 'connected') await once(worker, 'online')
+  if (client.stop === 'connected' || client.stop === 'headers') await once(worker, 'online')
   else await started.promise
   // Until the client has stopped, and what it does not read fills the buffers of the system.
   await pause(LIMIT_MS / 5)
@@ -75,16 +80,22 @@ describe('a client is not cut off because the server itself stood still', () => 
     assert.deepEqual(await receivedAfterStandstill(t, http, { version: '1.1', stop: 'sending' }), sent)
   })
 
-  test('while it sends a whole body (requestTimeoutMs, HTTP/2)', async (t) => {
-    const http = async (request: HttpRequest) => {
-      return { status: 200, headers: {}, body: await request.body(BODY_BYTES) }
-    }
-    assert.deepEqual(await receivedAfterStandstill(t, http, { version: '2', stop: 'sending' }), sent)
-  })
+  for (const version of ['1.1', '2'] as const)
+    test(`while it sends a whole body (requestTimeoutMs, HTTP/${version})`, async (t) => {
+      const http = async (request: HttpRequest) => {
+        return { status: 200, headers: {}, body: await request.body(BODY_BYTES) }
+      }
+      assert.deepEqual(await receivedAfterStandstill(t, http, { version, stop: 'sending' }), sent)
+    })
 
-  test('before its first bytes (protocolTimeoutMs)', async (t) => {
-    const http = () => ({ status: 200, headers: {}, body: 'served' })
-    const { bytes } = await receivedAfterStandstill(t, http, { version: '1.1', stop: 'connected' })
-    assert.ok(bytes > 'served'.length)
-  })
+  for (const [when, stop] of [
+    ['before its first bytes (protocolTimeoutMs)', 'connected'],
+    ['while it sends headers (headersTimeoutMs)', 'headers'],
+  ] as const)
+    test(when, async (t) => {
+      const http = () => ({ status: 200, headers: {}, body: 'served' })
+      const received = await receivedAfterStandstill(t, http, { version: '1.1', stop })
+      assert.ok('text' in received)
+      assert.match(received.text, /^HTTP\/1\.1 200 .*served$/s)
+    })
 })

@@ -129,6 +129,7 @@ function CopyFormDialog(props: CopyFormDialogProps) {
       action={isSingle || items === undefined ? 'Copy' : `Copy ${what}`}
       isDisabled={target === '' || missing !== undefined || items === undefined || items.length === 0}
       entered={form}
+      hasNotice
       onClose={onClose}
       onSent={onSent}
       submit={submit}

@@ -8,7 +8,7 @@ import { api } from '../../api/client.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { type PolicyRules, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
 import { ActionDialog } from '../../components/action-dialog.tsx'
-import { Field, SwitchField } from '../../components/field.tsx'
+import { CheckboxField, Field, SwitchField } from '../../components/field.tsx'
 import { NotLoaded, type NotLoadedProps } from '../../components/loaded.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { UnsavedChanges } from '../../components/unsaved-changes.tsx'
@@ -239,6 +239,8 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
   const queries = useQueryClient()
   const access = useAccess()
   const isEnabled = rules.retention.enabled === true
+  const [isConfirmed, setConfirmed] = useState(false)
+  const isUnseenConfirmed = isConfirmed && preview.error !== null
   const missing = isEnabled
     ? (access.missing(repo, 'tag.delete') ?? access.missing(repo, 'manifest.delete'))
     : undefined
@@ -247,8 +249,8 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
       title={isEnabled && !wasEnabled ? 'Enable retention' : 'Save the policy'}
       action={isEnabled && !wasEnabled ? 'Enable retention' : 'Save'}
       isDangerous={isEnabled}
-      // Nothing is deleted before the user could see how much.
-      isDisabled={missing !== undefined || (isEnabled && counts === undefined)}
+      // Nothing is deleted before the user sees how much, or confirms that they cannot see it.
+      isDisabled={missing !== undefined || (isEnabled && counts === undefined && !isUnseenConfirmed)}
       onClose={onClose}
       submit={async () => {
         const { immutableTags, retention } = rules
@@ -260,9 +262,10 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
         onVersion(saved)
         await queries.invalidateQueries({ queryKey: ['tags', repo] })
       }}
-      reload={async () => {
-        const current = await queries.fetchQuery({ ...policyQuery(repo), staleTime: 0 })
-        onVersion(current)
+      reload={() => queries.fetchQuery({ ...policyQuery(repo), staleTime: 0 })}
+      onReloaded={() => {
+        const current = queries.getQueryData(policyQuery(repo).queryKey)
+        if (current !== undefined) onVersion(current)
         onClose()
       }}
     >
@@ -271,7 +274,15 @@ function SavePolicyDialog(props: SavePolicyDialogProps) {
           {isEnabled ? (
             <>
               {counts === undefined ? (
-                <NotLoaded what="the preview" query={preview} />
+                <>
+                  <NotLoaded what="the preview" query={preview} />
+                  {preview.error !== null && (
+                    <CheckboxField isSelected={isConfirmed} onChange={setConfirmed}>
+                      Save without the preview. The next run starts within a minute, and deletes what the
+                      policy does not keep.
+                    </CheckboxField>
+                  )}
+                </>
               ) : (
                 <p>
                   The next run starts within a minute. Now it would delete {plural(counts.deletedTags, 'tag')}{' '}
