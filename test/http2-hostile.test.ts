@@ -9,8 +9,11 @@ import { http2Request, http2Session, rawConnection, startPort } from './support/
 import {
   END_HEADERS,
   END_STREAM,
+  errorCodes,
   frameTypes,
   getRoot,
+  PADDED,
+  padded,
   postRoot,
   type RawHttp2,
   rawField,
@@ -54,6 +57,16 @@ async function flood({ socket, closed, isClosed }: RawHttp2, make: (index: numbe
 
 const streamOf = (index: number) => 2 * index + 1
 
+/** Streams that the server has reset, and with which codes. */
+const resetsOf = ({ frames }: RawHttp2) =>
+  frames
+    .filter(({ type }) => type === frameTypes.reset)
+    .map(({ stream, payload }) => [stream, payload.readUInt32BE(0)])
+
+/** Codes of the GOAWAY frames of the server. */
+const goawaysOf = ({ frames }: RawHttp2) =>
+  frames.filter(({ type }) => type === frameTypes.goaway).map(({ payload }) => payload.readUInt32BE(4))
+
 describe('HTTP/2 floods end the connection, and another client is served', () => {
   const cases: [name: string, make: (index: number) => Buffer, requestsMax: number][] = [
     [
@@ -88,6 +101,25 @@ describe('HTTP/2 floods end the connection, and another client is served', () =>
       0,
     ],
     [
+      'requests that are malformed (http2MalformedRequestsMax)',
+      (at) => rawFrame('headers', whole, streamOf(at), rawField('x', 'y')),
+      0,
+    ],
+    [
+      'requests whose content-length is wrong (http2MalformedRequestsMax)',
+      (at) =>
+        Buffer.concat([
+          rawFrame(
+            'headers',
+            END_HEADERS,
+            streamOf(at),
+            Buffer.concat([postRoot, rawField('content-length', '1')]),
+          ),
+          rawFrame('data', 0, streamOf(at), Buffer.alloc(2)),
+        ]),
+      limits.http2MalformedRequestsMax + 1,
+    ],
+    [
       'empty CONTINUATION frames',
       (at) => (at === 0 ? rawFrame('headers', END_STREAM, 1, getRoot) : rawFrame('continuation', 0, 1)),
       0,
@@ -108,6 +140,15 @@ describe('HTTP/2 floods end the connection, and another client is served', () =>
       (at) => (at === 0 ? rawFrame('headers', END_HEADERS, 1, postRoot) : rawFrame('data', 0, 1)),
       1,
     ],
+    [
+      'DATA frames of padding alone',
+      (at) =>
+        at === 0
+          ? rawFrame('headers', END_HEADERS, 1, postRoot)
+          : rawFrame('data', PADDED, 1, padded(Buffer.alloc(0), 0)),
+      1,
+    ],
+    ['frames of unknown types', () => rawFrame(0x42, 0, 0), 0],
     ['PRIORITY frames', (at) => rawFrame('priority', 0, streamOf(at), Buffer.from([0, 0, 0, 0, 1])), 0],
     ['resets of streams that were never opened', (at) => rawFrame('reset', 0, streamOf(at), CANCEL), 0],
   ]
@@ -130,6 +171,115 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
     const flooding = flood(attacker, () => rawFrame('windowUpdate', 0, 0, uint32(1)), 50_000)
     for (let at = 0; at < 10; at++) await assertOtherServed()
     await flooding
+    await assertOtherServed()
+  })
+
+  test('a header block may have so many CONTINUATION frames, and one more ends the connection (http2ContinuationsMax)', async (t) => {
+    for (const excess of [0, 1]) {
+      const { server, requests } = await start(t)
+      const client = await rawHttp2(t, server.port)
+      const count = limits.http2ContinuationsMax + excess
+      const parts = Array.from({ length: count }, (_, at) =>
+        rawFrame('continuation', at === count - 1 ? END_HEADERS : 0, 1, rawField('x', 'y')),
+      )
+      client.socket.write(Buffer.concat([rawFrame('headers', END_STREAM, 1, getRoot), ...parts]))
+      if (excess === 0) await eventually(() => client.frames.some(({ stream }) => stream === 1))
+      else await client.closed
+      assert.equal(requests(), 1 - excess)
+      assert.deepEqual(goawaysOf(client), excess === 0 ? [] : [errorCodes.ENHANCE_YOUR_CALM])
+    }
+  })
+
+  test('so many requests may be malformed, and one more ends the connection (http2MalformedRequestsMax)', async (t) => {
+    const { server, assertOtherServed } = await start(t, { limits: { http2MalformedRequestsMax: 5 } })
+    const client = await rawHttp2(t, server.port)
+    const bad = (at: number) => rawFrame('headers', whole, streamOf(at), rawField('x', 'y'))
+    client.socket.write(Buffer.concat([0, 1, 2, 3, 4].map(bad)))
+    client.socket.write(rawFrame('headers', whole, streamOf(5), getRoot))
+    await eventually(() =>
+      client.frames.some(({ stream, type }) => stream === streamOf(5) && type === frameTypes.headers),
+    )
+    assert.deepEqual(
+      resetsOf(client),
+      [0, 1, 2, 3, 4].map((at) => [streamOf(at), errorCodes.PROTOCOL_ERROR]),
+    )
+    client.socket.write(bad(6))
+    await client.closed
+    assert.deepEqual(goawaysOf(client), [errorCodes.ENHANCE_YOUR_CALM])
+    await assertOtherServed()
+  })
+
+  test('R28: a connection with much that is not read gets no new streams until it is read (http2UnreadBytesMax)', async (t) => {
+    const { promise: mayRead, resolve: read } = Promise.withResolvers<void>()
+    const http: HttpHandler = async (request) => {
+      if (request.url === '/other') return { status: 200, headers: {}, body: 'served' }
+      await mayRead
+      return { status: 200, headers: {}, body: String((await request.body(1_000_000)).length) }
+    }
+    const { server, assertOtherServed } = await start(t, { http, limits: { http2UnreadBytesMax: 30_000 } })
+    const client = await rawHttp2(t, server.port)
+    const part = Buffer.alloc(10_000)
+    const hasFrame = (id: number, wanted: number) =>
+      client.frames.some(({ stream, type }) => stream === id && type === wanted)
+    const send = (id: number) =>
+      client.socket.write(
+        Buffer.concat([
+          rawFrame('headers', END_HEADERS, id, postRoot),
+          rawFrame('data', END_STREAM, id, part),
+        ]),
+      )
+    // Four make it more than the limit; the fifth and sixth are refused.
+    for (const id of [1, 3, 5, 7, 9, 11]) send(id)
+    await eventually(() => hasFrame(11, frameTypes.reset))
+    assert.deepEqual(resetsOf(client), [
+      [9, errorCodes.REFUSED_STREAM],
+      [11, errorCodes.REFUSED_STREAM],
+    ])
+    await assertOtherServed()
+    read()
+    for (const id of [1, 3, 5, 7]) await eventually(() => hasFrame(id, frameTypes.data))
+    send(13)
+    await eventually(() => hasFrame(13, frameTypes.data))
+    assert.equal(
+      client.frames.find(({ stream, type }) => stream === 13 && type === frameTypes.data)?.payload.toString(),
+      '10000',
+    )
+    assert.deepEqual(goawaysOf(client), [])
+  })
+
+  test('R28: what is reset before it is read does not count any more (http2UnreadBytesMax)', async (t) => {
+    const http: HttpHandler = ({ url }) =>
+      url === '/' ? new Promise<never>(() => undefined) : { status: 200, headers: {}, body: 'served' }
+    const { server } = await start(t, { http, limits: { http2UnreadBytesMax: 10_000 } })
+    const client = await rawHttp2(t, server.port)
+    for (let at = 0; at < 100; at++)
+      client.socket.write(
+        Buffer.concat([
+          rawFrame('headers', END_HEADERS, streamOf(at), postRoot),
+          rawFrame('data', 0, streamOf(at), Buffer.alloc(10_001)),
+          rawFrame('reset', 0, streamOf(at), CANCEL),
+        ]),
+      )
+    client.socket.write(rawFrame('ping', 0, 0, Buffer.alloc(8)))
+    await eventually(() => client.frames.some(({ type }) => type === frameTypes.ping))
+    assert.deepEqual(resetsOf(client), [])
+    assert.deepEqual(goawaysOf(client), [])
+  })
+
+  test('R28: a client that reads none of the replies to its control frames is not read, and cut off (stalledReplyMs)', async (t) => {
+    const { server, assertOtherServed } = await start(t, {
+      // Only what is not read ends it.
+      limits: { http2ControlFramesMax: 1e9, http2ControlWindowMs: 1, stalledReplyMs: 200 },
+    })
+    const client = await rawHttp2(t, server.port)
+    client.socket.pause()
+    const before = server.traffic().bytes.received
+    await flood(client, () => rawFrame('ping', 0, 0, Buffer.alloc(8)), 10_000_000)
+    // What the system buffers between the two, and what is read before the server notices.
+    assert.ok(server.traffic().bytes.received - before < 64 * 1024 * 1024)
+    await assertOtherServed()
+    client.socket.resume()
+    await client.closed
     await assertOtherServed()
   })
 

@@ -71,14 +71,6 @@ describe('fields that come more than once', () => {
     ],
     ['set-cookie is a list of one', [['set-cookie', 'a=1']], { 'set-cookie': ['a=1'] }],
     [
-      'of the same content-length count once',
-      [
-        ['content-length', '5'],
-        ['content-length', '5'],
-      ],
-      { 'content-length': '5' },
-    ],
-    [
       'of x-forwarded-for are joined, so that no proxy is skipped',
       [
         ['x-forwarded-for', '1.1.1.1'],
@@ -127,8 +119,6 @@ describe('fields that come more than once', () => {
       const expected = Object.assign(Object.create(null), Object.fromEntries(get))
       for (const [key, value] of Object.entries(joined)) expected[key] = value
       assert.deepEqual(headers, { __proto__: null, host: 'a.example', ...expected })
-      // node:http2 rejects a second one.
-      if ('content-length' in joined) return
       assert.deepEqual(await headersOfNode(t, [...get, ...fields]), expected, 'node:http2')
     })
   }
@@ -263,9 +253,10 @@ describe('malformed requests', () => {
     ...['', 'A', 'a b', 'a:', 'a(b', 'a"', 'a\0', 'a\r', 'a\n', '\xe4', 'a\x7f', '\ta'].map(
       (name): [string, Field[]] => [`with the name ${JSON.stringify(name)}`, [...get, [name, 'x']]],
     ),
-    ...['a\0', 'a\rb', 'a\nb', '\r\n', 'a\x1fb', 'a\x7f', ' \n'].map(
-      (value): [string, Field[]] => [`with the value ${JSON.stringify(value)}`, [...get, ['x', value]]],
-    ),
+    ...['a\0', 'a\rb', 'a\nb', '\r\n', 'a\x1fb', 'a\x7f', ' \n'].map((value): [string, Field[]] => [
+      `with the value ${JSON.stringify(value)}`,
+      [...get, ['x', value]],
+    ]),
     ...['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'].map(
       (name): [string, Field[]] => [`with ${name}`, [...get, [name, 'close']]],
     ),
@@ -274,10 +265,11 @@ describe('malformed requests', () => {
       [...get, ['te', value]],
     ]),
     ['with te: trailers twice, once with more', [...get, ['te', 'trailers'], ['te', 'gzip']]],
-    ...['', '-1', '+1', '1.0', '1e3', '0x10', '1 ', '1,1', 'one', '9'.repeat(16)].map(
+    ...['', '-1', '+1', '1.0', '1e3', '0x10', '1 1', '1,1', 'one', '9'.repeat(16)].map(
       (value): [string, Field[]] => [`with content-length: ${value}`, [...get, ['content-length', value]]],
     ),
     ['with two hosts', [...pseudo({ ':authority': undefined }), ['host', 'a'], ['host', 'b']]],
+    ['with the same length twice', [...get, ['content-length', '1'], ['content-length', '1']]],
     ['with two lengths', [...get, ['content-length', '1'], ['content-length', '2']]],
     [
       'with a length that is malformed the second time',
@@ -298,7 +290,6 @@ describe('trailers', () => {
     ['an empty name', ['', 'y'], false],
     ['a line break in a value', ['x', 'a\nb'], false],
     ['a NUL in the second value', ['x', 'y', 'z', '\0'], false],
-    ['whitespace at the end of a value', ['x', 'y '], false],
     ['a connection-specific field', ['connection', 'close'], false],
     ['transfer-encoding', ['transfer-encoding', 'chunked'], false],
   ] as const) {
