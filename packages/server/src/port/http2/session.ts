@@ -440,9 +440,10 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#requireOpened(streamId)
     const stream = this.#streams.get(streamId)
     if (stream === undefined || stream.closed) return
+    const isBlocked = stream.sendWindow <= 0
     stream.sendWindow += bytes
     if (stream.sendWindow > WINDOW_BYTES_LARGEST) this.#onMalformed(stream, errorCodes.flowControlError)
-    else if (stream.piece !== undefined) this.#outbox.schedule(stream)
+    else if (isBlocked && stream.piece !== undefined) this.#outbox.schedule(stream)
   }
 
   #onSettings(flags: number, streamId: number, payload: Buffer): void {

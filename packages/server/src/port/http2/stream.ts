@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { limits } from '../../config/limits.ts'
-import { ByteCollector } from '../../runtime/byte-collector.ts'
+import { detach } from '../../runtime/byte-collector.ts'
 import type { ReplyTarget } from '../reply-body.ts'
 import type { BodySource } from '../request-body.ts'
 import { errorCodes } from './frames.ts'
@@ -30,6 +30,9 @@ export interface Piece {
   /** Called when the system has all of it, or the stream is closed. */
   readonly onTaken: (() => void) | undefined
 }
+
+/** Pieces of a request that wait to be read before they are joined. */
+const PIECES_MAX = 64
 
 /** What a reply may have waiting before its sender should wait for `drain`. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -74,7 +77,9 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
 
   /** Undefined until somebody reads. */
   #isFlowing: boolean | undefined = undefined
-  #received: ByteCollector | undefined = undefined
+  /** What has arrived and waits to be read. */
+  readonly #received: Uint8Array[] = []
+  #receivedBytes = 0
   #head: string[] | undefined = undefined
   #pieces: Piece[] = []
   #trailers: string[] | undefined = undefined
@@ -114,15 +119,14 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   resume(): void {
     if (this.#isFlowing === true) return
     this.#isFlowing = true
-    if (this.#received !== undefined || this.hasReceivedAll) process.nextTick(flow, this)
+    if (this.#received.length > 0 || this.hasReceivedAll) process.nextTick(flow, this)
   }
 
-  /** What has arrived and was not read, or null. */
-  read(): Buffer | null {
-    const received = this.#received
-    if (received === undefined) return null
-    this.#received = undefined
-    const bytes = received.take()
+  /** A piece of what has arrived and was not read, or null. */
+  read(): Uint8Array | null {
+    const bytes = this.#received.shift()
+    if (bytes === undefined) return null
+    this.#receivedBytes -= bytes.length
     if (!this.closed) this.connection.unreadBytes -= bytes.length
     this.connection.onRead(this, bytes.length)
     return bytes
@@ -188,9 +192,12 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
 
   /** A part of the body has arrived. */
   receive(bytes: Buffer): void {
-    if (this.#isFlowing !== true || this.#received !== undefined) {
-      this.#received ??= new ByteCollector()
-      this.#received.push(bytes)
+    if (this.#isFlowing !== true || this.#received.length > 0) {
+      this.#received.push(detach(bytes))
+      // Small pieces would take more memory than their bytes.
+      if (this.#received.length > PIECES_MAX)
+        this.#received.splice(0, PIECES_MAX + 1, Buffer.concat(this.#received))
+      this.#receivedBytes += bytes.length
       this.connection.unreadBytes += bytes.length
       return
     }
@@ -263,8 +270,11 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   flow(): void {
     if (this.#isFlowing !== true || this.closed) return
     try {
-      const bytes = this.read()
-      if (bytes !== null) this.emit('data', bytes)
+      while (this.#isFlowing && !this.closed) {
+        const bytes = this.read()
+        if (bytes === null) break
+        this.emit('data', bytes)
+      }
       this.#endIfRead()
     } catch (failure) {
       this.connection.onFault(failure)
@@ -272,7 +282,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   }
 
   #endIfRead(): void {
-    if (this.readableEnded || this.closed || this.#isFlowing === undefined || this.#received !== undefined)
+    if (this.readableEnded || this.closed || this.#isFlowing === undefined || this.#received.length > 0)
       return
     if (!this.hasReceivedAll) return
     this.readableEnded = true
@@ -294,7 +304,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   #markClosed(code: number): void {
     this.closed = true
     this.rstCode = code
-    this.connection.unreadBytes -= this.#received?.length ?? 0
+    this.connection.unreadBytes -= this.#receivedBytes
     this.aborted = !this.hasReceivedAll
   }
 }
