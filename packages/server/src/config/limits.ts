@@ -835,7 +835,7 @@ export const limits = {
   http2ContinuationsMax: 16,
   /** Entries of one SETTINGS frame. */
   http2SettingsMax: 32,
-  /** Malformed requests of one connection, and streams that it opens beyond its limits: more end the connection. */
+  /** Malformed requests of one connection in `http2ControlWindowMs`, and streams that it opens beyond its limits: more end the connection. */
   http2MalformedRequestsMax: 100,
   http2RejectedStreamsMax: 100,
   /** Streams that a client resets on one connection: in a burst, and per second. More end the connection (CVE-2023-44487). */

@@ -86,7 +86,9 @@ export function requestHeaders(fields: readonly string[]): RequestHeaders | unde
 /** Whether the fields of a trailer section are well-formed. */
 export function areTrailers(fields: readonly string[]): boolean {
   for (let at = 0; at < fields.length; at += 2) {
-    if (!namePattern.test(fields[at] as string) || !valuePattern.test(fields[at + 1] as string)) return false
+    const name = fields[at] as string
+    const value = fields[at + 1] as string
+    if (!namePattern.test(name) || !valuePattern.test(value) || connectionFields.has(name)) return false
   }
   return true
 }

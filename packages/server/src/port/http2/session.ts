@@ -46,13 +46,15 @@ export interface Http2SessionHandler {
   onClosed(session: Http2Session): void
 }
 
-/** How long an ended connection may take to pass on its last frames. */
+/** How long a connection that ends may take to pass on its last frames, and a client to answer to the PING before. */
 const CLOSE_MS = 1000
 /** The client learns that the server reads more when so much of a window was read. */
 const WINDOW_UPDATE_FROM = 1 / 2
 const SETTING_BYTES = 6
 /** Longer frames would make the frames of other streams wait. */
 const SENT_FRAME_BYTES_MAX = 64 * 1024
+/** Ids of streams whose late frames are ignored. */
+const RESET_IDS_MAX = 1000
 /** Of HEADERS with a priority. */
 const PRIORITY_BYTES = 5
 
@@ -113,8 +115,8 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   #onPong: (() => void) | undefined = undefined
   readonly #controlFrames: TokenBucket
   readonly #resets: TokenBucket
-  #malformedRequests = 0
-  #rejectedStreams = 0
+  readonly #malformed: TokenBucket
+  readonly #rejected: TokenBucket
 
   constructor(socket: Socket, limits: PortLimits, handler: Http2SessionHandler) {
     this.#socket = socket
@@ -125,11 +127,10 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#outbox = new Outbox(socket, limits.stalledReplyMs, this)
     // Until the client has acknowledged a smaller one.
     this.#initialReceiveWindow = Math.max(limits.streamWindowBytes, WINDOW_BYTES_DEFAULT)
-    const { http2ControlFramesMax, http2ControlWindowMs } = limits
-    this.#controlFrames = new TokenBucket(
-      http2ControlFramesMax,
-      (http2ControlFramesMax / http2ControlWindowMs) * 1000,
-    )
+    const bucket = (burst: number) => new TokenBucket(burst, (burst / limits.http2ControlWindowMs) * 1000)
+    this.#controlFrames = bucket(limits.http2ControlFramesMax)
+    this.#malformed = bucket(limits.http2MalformedRequestsMax)
+    this.#rejected = bucket(limits.http2RejectedStreamsMax)
     this.#resets = new TokenBucket(limits.http2ResetsBurst, limits.http2ResetsPerSecond)
     this.#sendSettings()
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
@@ -158,7 +159,8 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#sendGoaway(STREAM_ID_LARGEST, errorCodes.noError)
     this.#onPong = () => {
       this.#lastServedId = this.#lastStreamId
-      this.#sendGoaway(this.#lastServedId, errorCodes.noError)
+      if (this.hasStreams) this.#sendGoaway(this.#lastServedId, errorCodes.noError)
+      else this.end()
     }
     this.#outbox.addControl(encodeControlFrame(frameTypes.ping, 0, 0, Buffer.alloc(8)))
   }
@@ -172,7 +174,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   end(code: number = errorCodes.noError): void {
     if (this.#isEnding) return
     this.#isEnding = true
-    this.#sendGoaway(this.#lastStreamId, code)
+    this.#sendGoaway(Math.min(this.#lastStreamId, this.#lastServedId), code)
     this.#outbox.close()
     // What a client sends before it has read the GOAWAY is read and dropped: closed with unread bytes, the connection would be reset.
     if (code === errorCodes.noError) this.#socket.end()
@@ -193,7 +195,13 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   onRead(stream: Http2Stream, bytes: number): void {
     if (stream.hasReceivedAll || stream.closed) return
     stream.readBytes += bytes
-    if (stream.readBytes < this.#initialReceiveWindow * WINDOW_UPDATE_FROM) return
+    this.#announceRead(stream)
+  }
+
+  /** Lets the client send as much again as was read, if it is much. */
+  #announceRead(stream: Http2Stream): void {
+    const isMuch = stream.readBytes >= this.#initialReceiveWindow * WINDOW_UPDATE_FROM
+    if (!isMuch || stream.readBytes === 0) return
     this.#outbox.addControl(encodeNumberFrame(frameTypes.windowUpdate, stream.id, stream.readBytes))
     stream.receiveWindow += stream.readBytes
     stream.readBytes = 0
@@ -370,9 +378,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#lastStreamId = streamId
     if (streamId > this.#lastServedId) return
     if (this.#activeStreams >= this.#limits.concurrentStreamsMax || this.#isFull()) {
-      this.#rejectedStreams += 1
-      if (this.#rejectedStreams > this.#limits.http2RejectedStreamsMax)
-        throw tooMuch('too many streams were opened beyond the limit')
+      if (!this.#rejected.take()) throw tooMuch('too many streams were opened beyond the limit')
       this.#sendReset(streamId, errorCodes.refusedStream)
       return
     }
@@ -490,7 +496,12 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   #useReceiveWindow(bytes: number): void {
     const change = bytes - this.#initialReceiveWindow
     this.#initialReceiveWindow = bytes
-    if (change !== 0) for (const stream of this.#streams.values()) stream.receiveWindow += change
+    if (change === 0) return
+    for (const stream of this.#streams.values()) {
+      stream.receiveWindow += change
+      // By a smaller window it may be much: the client may not be able to send what would make it more.
+      if (!stream.hasReceivedAll && !stream.closed) this.#announceRead(stream)
+    }
   }
 
   #onPing(flags: number, streamId: number, payload: Buffer): void {
@@ -517,9 +528,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   }
 
   #countMalformed(): void {
-    this.#malformedRequests += 1
-    if (this.#malformedRequests > this.#limits.http2MalformedRequestsMax)
-      throw tooMuch('too many requests are malformed')
+    if (!this.#malformed.take()) throw tooMuch('too many requests are malformed')
   }
 
   #countControlFrame(): void {
@@ -550,7 +559,17 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#outbox.remove(stream)
     if (!this.hasStreams) this.idleSince = Date.now()
     stream.onClosed(code)
-    if (this.#isLeaving && !this.hasStreams) this.end()
+    if (this.#isLeaving) this.#endIfDone()
+  }
+
+  /** A client that is asked to leave may have opened a stream before it knew, which arrives before its answer to the PING. */
+  #endIfDone(): void {
+    if (this.hasStreams) return
+    if (this.#onPong === undefined) this.end()
+    else
+      setTimeout(() => {
+        if (!this.hasStreams) this.end()
+      }, CLOSE_MS).unref()
   }
 
   #fail(failure: unknown): void {
@@ -580,7 +599,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   #sendReset(streamId: number, code: number): void {
     this.#outbox.addControl(encodeNumberFrame(frameTypes.resetStream, streamId, code))
     this.#resetIds.add(streamId)
-    if (this.#resetIds.size <= this.#limits.concurrentStreamsMax) return
+    if (this.#resetIds.size <= RESET_IDS_MAX) return
     const [oldest] = this.#resetIds
     this.#resetIds.delete(oldest as number)
   }
