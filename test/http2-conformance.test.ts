@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import type { HttpHandler } from '@berth/server/port/http.ts'
 import { HpackDecoder } from '@berth/server/port/http2/hpack/decoder.ts'
 import type { ListenOptions } from '@berth/server/port/listen.ts'
+import type { ObservedRequest } from '@berth/server/port/request-observer.ts'
 import { eventually } from './support/eventually.ts'
 import { startPort } from './support/http/port.ts'
 import {
@@ -1575,6 +1577,37 @@ describe('6.9: windows of the server', () => {
 })
 
 describe('8.1: replies', () => {
+  test('have a date', async (t) => {
+    const { client } = await start(t)
+    client.send(get())
+    const { date = '' } = (await client.ended(1)).headers
+    assert.equal(new Date(date).toUTCString(), date)
+  })
+
+  test('a request that ends while its early reply waits for the client is over once', async (t) => {
+    const ends: unknown[] = []
+    const record = { run: (work: () => void) => work(), end: (how: unknown) => ends.push(how) }
+    const { server, client } = await start(
+      t,
+      {
+        http: () => ({ status: 200, headers: {}, body: 'early' }),
+        observer: { start: () => record as unknown as ObservedRequest },
+      },
+      rawSettings([settingIds.initialWindowSize, 0]),
+    )
+    client.send(open())
+    await eventually(() => client.ofType('headers').length === 1)
+    client.send(end())
+    // The server waits so long before it asks a client to send no more.
+    await new Promise((resolve) => setTimeout(resolve, limits.lingerMs * 1.2))
+    client.send(grow(1, 100))
+    assert.equal((await client.ended(1)).body.toString(), 'early')
+    await client.roundTrip()
+    assert.deepEqual(client.ofType('reset'), [])
+    assert.deepEqual(ends, [{ status: 200, grpcStatus: undefined, aborted: false }])
+    assert.deepEqual(server.traffic().inFlight, { http: 0, grpc: 0 })
+  })
+
   test('a header block that is longer than a frame continues, and no other frame comes between', async (t) => {
     const { server, client } = await start(t)
     client.send(get(1, '/head/40000'), get(3), get(5, '/head/100000'), get(7), ping())

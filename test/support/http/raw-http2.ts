@@ -149,7 +149,7 @@ export async function rawHttp2Connection(t: TestContext, port: number): Promise<
 }
 
 /** Returns a function that adds the frames of the bytes that it receives to a list. */
-export function createFrameReader(frames: RawFrame[]): (chunk: Buffer) => void {
+function createFrameReader(frames: RawFrame[]): (chunk: Buffer) => void {
   let chunks: Buffer[] = []
   let bytes = 0
   let needed = 9
