@@ -5,8 +5,8 @@ import { connect as connectTcp, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { HttpHandler } from '@berth/server/port/http.ts'
 import fc from 'fast-check'
-import { eventually } from './support/eventually.ts'
-import { http2Request, http2Session, startPort } from './support/http/port.ts'
+import { eventually } from '../support/eventually.ts'
+import { http2Request, http2Session, startPort } from '../support/http/port.ts'
 import {
   clientPreface,
   END_HEADERS,
@@ -17,7 +17,7 @@ import {
   rawFrame,
   rawSettings,
   uint32,
-} from './support/http/raw-http2.ts'
+} from '../support/http/raw-http2.ts'
 
 /**
  * Random frames, and what a client of Node sends with errors in it. The server continues, has no defect, and holds nothing of a connection

@@ -8,9 +8,9 @@ import {
 } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import type { HttpHandler } from '@berth/server/port/http.ts'
-import { eventually } from './support/eventually.ts'
-import { selfSignedCertificate } from './support/http/certificate.ts'
-import { http2Request, http2Session, startPort } from './support/http/port.ts'
+import { eventually } from '../support/eventually.ts'
+import { selfSignedCertificate } from '../support/http/certificate.ts'
+import { http2Request, http2Session, startPort } from '../support/http/port.ts'
 import {
   END_HEADERS,
   END_STREAM,
@@ -20,7 +20,7 @@ import {
   type RawHttp2,
   rawFrame,
   rawHttp2,
-} from './support/http/raw-http2.ts'
+} from '../support/http/raw-http2.ts'
 
 /** The HTTP/2 client of Node against the port. */
 

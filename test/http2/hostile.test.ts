@@ -4,8 +4,8 @@ import { limits } from '@berth/server/config/limits.ts'
 import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import type { HttpHandler } from '@berth/server/port/http.ts'
 import type { ListenOptions } from '@berth/server/port/listen.ts'
-import { eventually } from './support/eventually.ts'
-import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
+import { eventually } from '../support/eventually.ts'
+import { http2Request, http2Session, rawConnection, startPort } from '../support/http/port.ts'
 import {
   END_HEADERS,
   END_STREAM,
@@ -20,7 +20,7 @@ import {
   rawFrame,
   rawHttp2,
   uint32,
-} from './support/http/raw-http2.ts'
+} from '../support/http/raw-http2.ts'
 
 const whole = END_STREAM | END_HEADERS
 const CANCEL = uint32(8)
