@@ -57,7 +57,8 @@ export const WINDOW_BYTES_LARGEST = 2 ** 31 - 1
 export const STREAM_ID_LARGEST = 2 ** 31 - 1
 
 /** What a client sends first (section 3.4). */
-export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+export const preface = Buffer.from(PREFACE)
 
 /** Writes the head of a frame at `at`; returns where it ends. */
 export function writeFrameHead(

@@ -106,7 +106,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   /** Bytes that the client may send, on the connection and on a new stream. */
   #receiveWindow = WINDOW_BYTES_DEFAULT
   #initialReceiveWindow: number
-  /** Bytes that were received and that the client was not told of. */
+  /** Bytes that were received and not given back to the client's window. */
   #receivedBytes = 0
 
   #isLeaving = false

@@ -66,7 +66,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   /** Bytes that the server may send, and that the client may send. */
   sendWindow: number
   receiveWindow: number
-  /** Bytes that were read and that the client was not told of. */
+  /** Bytes that were read and not given back to the client's window. */
   readBytes = 0
   /** Of the body that is missing, by the Content-Length; undefined without one. */
   missingBytes: number | undefined = undefined
@@ -75,7 +75,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   /** Whether it counts for the limit of concurrent streams. */
   isActive = true
 
-  /** Undefined until somebody reads. */
+  /** Undefined until there is a reader. */
   #isFlowing: boolean | undefined = undefined
   /** What has arrived and waits to be read. */
   readonly #received: Uint8Array[] = []
