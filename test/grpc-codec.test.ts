@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, constants } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import {
   GetGroupRequestSchema,
@@ -143,6 +144,27 @@ describe('unary calls', () => {
     assert.equal(seen?.protocol, 'grpc')
     assert.equal(seen?.authorizationHeader, 'Bearer abc')
     assert.deepEqual(headers.get('x-request-id'), [seen?.requestId])
+  })
+
+  test('are answered when many arrive together while their headers are being authorized', async (t) => {
+    const authorize = allowAll(async (_method, message) =>
+      create(GroupSchema, message as unknown as { uid: string }),
+    )
+    const server = await startGrpc(t, echo, {
+      authorizeHeaders: async (method, incoming) => {
+        await nextIteration()
+        return authorize(method, incoming)
+      },
+    })
+    const client = grpcClient(t, server.port)
+    await getGroup(client, 'first')
+    const uids = Array.from({ length: 100 }, (_, at) => `u${at}`)
+    const called = await Promise.all(uids.map((uid) => getGroup(client, uid)))
+    assert.deepEqual(
+      called.map(({ group }) => group.uid),
+      uids,
+    )
+    assert.deepEqual(server.log.errors, [])
   })
 
   test('share the port with REST', async (t) => {

@@ -12,6 +12,7 @@ import { eventually } from '../support/eventually.ts'
 import { selfSignedCertificate } from '../support/http/certificate.ts'
 import { http2Request, http2Session, startPort } from '../support/http/port.ts'
 import {
+  ACK,
   END_HEADERS,
   END_STREAM,
   errorCodes,
@@ -20,6 +21,9 @@ import {
   type RawHttp2,
   rawFrame,
   rawHttp2,
+  rawSettings,
+  settingIds,
+  uint32,
 } from '../support/http/raw-http2.ts'
 
 /** The HTTP/2 client of Node against the port. */
@@ -255,5 +259,37 @@ describe('a server that stops', () => {
     assert.equal(statusFrames(client, 1).length, 1)
     assert.equal(statusFrames(client, 3).length, 0)
     for (const [last] of goaways(client).slice(1)) assert.equal(last, 1)
+  })
+
+  test('lets a client read what the system has of its last reply', async (t) => {
+    const body = Buffer.alloc(1024 * 1024, 'x')
+    const server = await startPort(t, {
+      http: () => ({ status: 200, headers: {}, body }),
+      limits: { stopGraceMs: 20_000 },
+    })
+    const client = await rawHttp2(
+      t,
+      server.port,
+      rawSettings([settingIds.initialWindowSize, 2 * body.length]),
+    )
+    client.socket.write(rawFrame('windowUpdate', 0, 0, uint32(2 * body.length)))
+    await eventually(() =>
+      client.frames.some(({ type, flags }) => type === frameTypes.settings && flags === ACK),
+    )
+    client.socket.pause()
+    client.socket.write(rawFrame('headers', whole, 1, getRoot))
+    await eventually(() => server.traffic().inFlight.http === 1 || server.traffic().bytes.sent > body.length)
+    // The system has all of it.
+    await eventually(() => server.traffic().inFlight.http === 0)
+    const stopped = server.stop()
+    // Longer than a connection that broke the protocol stays.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    client.socket.write(rawFrame('ping', 0, 0, Buffer.alloc(8)))
+    client.socket.resume()
+    await stopped
+    const received = client.frames
+      .filter(({ type }) => type === frameTypes.data)
+      .map(({ payload }) => payload)
+    assert.equal(Buffer.concat(received).length, body.length)
   })
 })

@@ -12,6 +12,7 @@ import { createConnectionAdmission } from './connections.ts'
 import type { HttpHandler } from './http.ts'
 import { createHttp1Server } from './http1.ts'
 import { createHttp2Adapter } from './http2/adapter.ts'
+import { preface } from './http2/frames.ts'
 import { startPeerTimeout } from './peer-timeout.ts'
 import type { GrpcHandler, PortContext, PortLimits, PortTraffic } from './port-context.ts'
 import type { RequestObserver } from './request-observer.ts'
@@ -286,8 +287,8 @@ function createListeningServer(
   return server
 }
 
-/** `PRI * HTTP/2.0`: no HTTP/1 method starts like this. */
-const preface = Buffer.from('PRI')
+/** `PRI`: no method of HTTP/1 starts like this. */
+const http2Start = preface.subarray(0, 3)
 
 /** Waits for as many bytes as it takes to know the version; a network may deliver them one by one. */
 function detectProtocol(socket: Socket, timeoutMs: number, onConnection: ConnectionHandler): void {
@@ -305,9 +306,9 @@ function detectProtocol(socket: Socket, timeoutMs: number, onConnection: Connect
   }
   const onData = (chunk: Buffer) => {
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
-    const known = Math.min(seen.length, preface.length)
-    const isPrefix = seen.compare(preface, 0, known, 0, known) === 0
-    if (isPrefix && known < preface.length) return
+    const known = Math.min(seen.length, http2Start.length)
+    const isPrefix = seen.compare(http2Start, 0, known, 0, known) === 0
+    if (isPrefix && known < http2Start.length) return
     cleanUp()
     socket.pause()
     socket.unshift(seen)

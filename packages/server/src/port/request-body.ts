@@ -71,10 +71,7 @@ export function readWholeBody(
   return { body, fail }
 }
 
-/**
- * Whether a body that ends was cut off by its client; asked while it ends. HTTP/2 ends the body of a stream that is reset, or whose
- * connection is gone, as it ends a complete one.
- */
+/** Whether a body that ends was cut off by its client; asked while it ends. */
 function isCutOff(source: BodySource): boolean {
   return source.closed || source.destroyed || source.readableAborted
 }

@@ -6,7 +6,16 @@ let waiting: (() => void)[] = []
 const runWaiting = AsyncLocalStorage.bind(() => {
   const all = waiting
   waiting = []
-  for (const work of all) work()
+  let done = 0
+  try {
+    for (const work of all) {
+      done++
+      work()
+    }
+  } finally {
+    // One that fails does not stop the others.
+    for (const work of all.slice(done)) afterIteration(work)
+  }
 })
 
 /** Runs work in no context when this iteration of the event loop has ended. */

@@ -7,8 +7,12 @@ function mayKeep({ buffer, length }: Uint8Array): boolean {
 }
 
 /** Returns bytes that may wait in memory: the same, or a copy if they are a small part of the memory behind them. */
-export function detach(piece: Uint8Array): Uint8Array {
-  return mayKeep(piece) ? piece : new Uint8Array(piece)
+export function detach(piece: Buffer): Buffer {
+  if (mayKeep(piece)) return piece
+  // Not of the pool, which the copy would keep alive.
+  const copy = Buffer.allocUnsafeSlow(piece.length)
+  piece.copy(copy)
+  return copy
 }
 
 /** Others are copied into blocks: as large as what came before, between these sizes. */

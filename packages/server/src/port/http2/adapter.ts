@@ -244,7 +244,7 @@ function send(context: PortContext, streamContext: StreamContext, reply: HttpRep
   const bodiless = hasNoContentLength(reply.status)
   const streamed = isStream(body)
   if (!bodiless && !streamed) headers['content-length'] = bodyBytes(body)
-  const endStream = head || (streamed ? bodiless : body === undefined || body.length === 0)
+  const endStream = head || bodiless || (!streamed && (body === undefined || body.length === 0))
   try {
     stream.respond(headers, { endStream })
   } catch (failure) {
@@ -256,6 +256,7 @@ function send(context: PortContext, streamContext: StreamContext, reply: HttpRep
   }
   if (streamContext.record !== undefined && !endStream && !streamed)
     streamContext.record.bytesOut = bodyBytes(body)
+  if (endStream) cancelStream(body)
   if (streamed && !endStream) {
     void streamBody(context, streamContext, body)
     return

@@ -23,6 +23,7 @@ export class FrameReader {
   /** Bytes without which there is nothing new to learn. */
   #needed = preface.length
   #hasPreface = false
+  #isStopped = false
   /** Bytes of a DATA frame that are still to come, its flags and its stream. */
   #dataBytes = 0
   #dataFlags = 0
@@ -43,6 +44,7 @@ export class FrameReader {
       rest = rest.subarray(missing)
       const started = this.#partial.take()
       const at = this.#readFrames(started)
+      if (this.#isStopped) return
       if (at < started.length) this.#partial.push(started.subarray(at))
     }
     const at = this.#readFrames(rest)
@@ -63,7 +65,8 @@ export class FrameReader {
       if (this.#dataBytes > 0) {
         const end = Math.min(at + this.#dataBytes, bytes.length)
         if (end === at) return at
-        if (!this.#readData(bytes.subarray(at, end))) return bytes.length
+        this.#readData(bytes.subarray(at, end))
+        if (this.#isStopped) return bytes.length
         at = end
         continue
       }
@@ -86,14 +89,15 @@ export class FrameReader {
       this.#needed += length
       const end = start + length
       if (bytes.length < end) return at
-      if (!this.#onFrame(type, flags, streamId, bytes.subarray(start, end))) return bytes.length
+      this.#isStopped = !this.#onFrame(type, flags, streamId, bytes.subarray(start, end))
+      if (this.#isStopped) return bytes.length
       at = end
     }
   }
 
-  #readData(part: Buffer): boolean {
+  #readData(part: Buffer): void {
     this.#dataBytes -= part.length
     const flags = this.#dataBytes === 0 ? this.#dataFlags : this.#dataFlags & ~frameFlags.endStream
-    return this.#onFrame(frameTypes.data, flags, this.#dataStreamId, part)
+    this.#isStopped = !this.#onFrame(frameTypes.data, flags, this.#dataStreamId, part)
   }
 }

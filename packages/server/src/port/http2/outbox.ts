@@ -26,7 +26,7 @@ interface Taken {
   readonly onTaken: (() => void) | undefined
 }
 
-/** Bytes that are given to the socket before it has passed on those before. The client has to take so many within `stalledReplyMs`. */
+/** Bytes that are given to the socket before it has passed on those before. */
 const SOCKET_BYTES_MAX = 256 * 1024
 /** Nothing is read from a client while so much waits for it to read: its requests would only add to it. */
 const PAUSE_BYTES = 64 * 1024
@@ -59,7 +59,7 @@ export class Outbox {
   /** While the client has something to read. */
   #stalled: PeerTimeout | undefined = undefined
 
-  /** `stalledMs`: a client that reads nothing for so long is disconnected. */
+  /** `stalledMs`: a client that takes nothing for so long, besides what the system buffers, is disconnected. */
   constructor(socket: Socket, stalledMs: number, owner: OutboxOwner) {
     this.#socket = socket
     this.#stalledMs = stalledMs
@@ -194,11 +194,12 @@ export class Outbox {
     }
     socket.write(last, this.#onWritten)
     if (parts.length > 0) socket.uncork()
-    // Nearly always the system takes all of it immediately. The callback finds nothing left to do then.
+    // Without TLS the system nearly always takes all of it immediately. `#onTaken` empties the list, so the callback finds nothing then.
     if (socket.writableLength === 0) this.#onTaken(taken)
     else {
-      this.#stalled ??= startPeerTimeout(this.#stalledMs, () => socket.destroy())
       if (socket.writableLength > PAUSE_BYTES) socket.pause()
+      // A socket of TLS takes it a little later.
+      afterIteration(this.#watch)
     }
   }
 
@@ -215,14 +216,19 @@ export class Outbox {
     if (this.#sendable.size > 0) this.#scheduleFlush()
   }
 
+  readonly #watch = (): void => {
+    const socket = this.#socket
+    if (socket.writableLength === 0 || socket.destroyed) return
+    this.#stalled ??= startPeerTimeout(this.#stalledMs, () => socket.destroy())
+  }
+
   /** The client has read something. */
   #onProgress(): void {
-    if (this.#stalled === undefined) return
     const socket = this.#socket
     if (socket.writableLength <= PAUSE_BYTES && socket.isPaused()) socket.resume()
-    if (socket.writableLength > 0) this.#stalled.refresh()
+    if (socket.writableLength > 0) this.#stalled?.refresh()
     else {
-      this.#stalled.clear()
+      this.#stalled?.clear()
       this.#stalled = undefined
     }
   }

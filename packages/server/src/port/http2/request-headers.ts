@@ -1,28 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http2'
+import { isFieldName, isFieldValue } from './fields.ts'
 
 /** The rules of RFC 9113, section 8, for the header fields of a request. */
 
 export type RequestHeaders = Readonly<IncomingHttpHeaders>
 
-const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
 /** Section 8.2.1 forbids it. It is dropped, as HTTP/1.1 does: clients add it to tokens by accident. */
 const outerWhitespace = /^[\t ]+|[\t ]+$/g
 const methodPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const schemePattern = /^[A-Za-z][A-Za-z0-9+.-]*$/
 const pathPattern = /^\/[\x21-\x7e\x80-\xff]*$/
-/** Of `:authority` and `host`, as nghttp2 checks them: RFC 3986, section 3.2. */
-const authorityPattern = /^[\w\-.~!$&'()*+,;=:@[\]%]+$/
+/** Of `:authority` and `host`: RFC 3986, section 3.2, without user information. */
+const authorityPattern = /^[\w\-.~!$&'()*+,;=:[\]%]+$/
 const lengthPattern = /^[0-9]{1,15}$/
-
-/** Fields of the connection, which HTTP/2 has not (section 8.2.2). */
-const connectionFields = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-])
 
 /** Fields that a request has once, as for node:http2: the first one counts. */
 const singleFields = new Set([
@@ -71,7 +61,7 @@ export function requestHeaders(fields: readonly string[]): RequestHeaders | unde
   for (; at < fields.length; at += 2) {
     const name = fields[at] as string
     const value = (fields[at + 1] as string).replace(outerWhitespace, '')
-    if (!namePattern.test(name) || !valuePattern.test(value) || !isRequestField(name, value)) return undefined
+    if (!isFieldName(name) || !isFieldValue(value) || !isRequestField(name, value)) return undefined
     const earlier = headers[name]
     if (earlier === undefined) headers[name] = name === 'set-cookie' ? [value] : value
     else if (Array.isArray(earlier)) earlier.push(value)
@@ -86,9 +76,7 @@ export function requestHeaders(fields: readonly string[]): RequestHeaders | unde
 /** Whether the fields of a trailer section are well-formed. */
 export function areTrailers(fields: readonly string[]): boolean {
   for (let at = 0; at < fields.length; at += 2) {
-    const name = fields[at] as string
-    const value = fields[at + 1] as string
-    if (!namePattern.test(name) || !valuePattern.test(value) || connectionFields.has(name)) return false
+    if (!isFieldName(fields[at] as string) || !isFieldValue(fields[at + 1] as string)) return false
   }
   return true
 }
@@ -106,7 +94,7 @@ function isRequestField(name: string, value: string): boolean {
   if (name === 'te') return value.toLowerCase() === 'trailers'
   if (name === 'content-length') return lengthPattern.test(value)
   if (name === 'host') return authorityPattern.test(value)
-  return !connectionFields.has(name)
+  return true
 }
 
 /** Section 8.3.1, and section 8.5 for CONNECT. */

@@ -46,13 +46,15 @@ export interface Http2SessionHandler {
   onClosed(session: Http2Session): void
 }
 
-/** How long a connection that ends may take to pass on its last frames, and a client to answer to the PING before. */
+/** How long a connection that ends after a violation may take to pass on its last frames, and a client that is asked to leave to respond. */
 const CLOSE_MS = 1000
 /** The client learns that the server reads more when so much of a window was read. */
 const WINDOW_UPDATE_FROM = 1 / 2
 const SETTING_BYTES = 6
 /** Longer frames would make the frames of other streams wait. */
 const SENT_FRAME_BYTES_MAX = 64 * 1024
+/** A stream whose reply is not taken is reset first; the connection is closed after so many times its limit. */
+const STALLED_REPLIES = 2
 /** Ids of streams whose late frames are ignored. */
 const RESET_IDS_MAX = 1000
 /** Of HEADERS with a priority. */
@@ -73,7 +75,7 @@ interface OpenBlock {
  */
 export class Http2Session implements StreamConnection, OutboxOwner {
   readonly remoteAddress: string | undefined
-  /** When the last stream ended; milliseconds since the epoch. */
+  /** When the last stream ended, or the connection began; milliseconds since the epoch. */
   idleSince = Date.now()
   unreadBytes = 0
   readonly #socket: Socket
@@ -103,8 +105,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   #openBlock: OpenBlock | undefined = undefined
   #lastFields: readonly string[] = []
   #lastHeaders: RequestHeaders | undefined = undefined
-  /** Bytes that the client may send, on the connection and on a new stream. */
-  #receiveWindow = WINDOW_BYTES_DEFAULT
+  /** Bytes that the client may send on a new stream. */
   #initialReceiveWindow: number
   /** Bytes that were received and not given back to the client's window. */
   #receivedBytes = 0
@@ -124,7 +125,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#limits = limits
     this.#handler = handler
     this.#decoder = new HpackDecoder(limits)
-    this.#outbox = new Outbox(socket, limits.stalledReplyMs, this)
+    this.#outbox = new Outbox(socket, STALLED_REPLIES * limits.stalledReplyMs, this)
     // Until the client has acknowledged a smaller one.
     this.#initialReceiveWindow = Math.max(limits.streamWindowBytes, WINDOW_BYTES_DEFAULT)
     const bucket = (burst: number) => new TokenBucket(burst, (burst / limits.http2ControlWindowMs) * 1000)
@@ -176,10 +177,14 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#isEnding = true
     this.#sendGoaway(Math.min(this.#lastStreamId, this.#lastServedId), code)
     this.#outbox.close()
-    // What a client sends before it has read the GOAWAY is read and dropped: closed with unread bytes, the connection would be reset.
-    if (code === errorCodes.noError) this.#socket.end()
+    // A client may still read its last reply. What it sends meanwhile is read and dropped: closed with unread bytes, the connection would be
+    // reset.
+    const isGraceful = code === errorCodes.noError
+    if (isGraceful) this.#socket.end()
     else this.#socket.destroySoon()
-    setTimeout(() => this.#socket.destroy(), CLOSE_MS).unref()
+    const closeMs = isGraceful ? this.#limits.stalledReplyMs : CLOSE_MS
+    const closing = setTimeout(() => this.#socket.destroy(), closeMs).unref()
+    this.#socket.once('close', () => clearTimeout(closing))
   }
 
   destroy(): void {
@@ -232,6 +237,8 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   }
 
   onFault(failure: unknown): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
     this.#handler.onFault(this, failure)
     this.destroy()
   }
@@ -301,7 +308,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     requireStream(streamId)
     this.#requireOpened(streamId)
     const endStream = (flags & frameFlags.endStream) !== 0
-    this.#takeFromWindow(payload.length)
+    this.#giveBack(payload.length)
     const data = withoutPadding(flags, payload)
     if (data.length === 0 && !endStream) this.#countControlFrame()
     const stream = this.#streams.get(streamId)
@@ -324,14 +331,11 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     if (endStream) this.#onRequestEnd(stream)
   }
 
-  /** The window of the connection limits what is on its way; what waits to be read is limited by that of each stream. */
-  #takeFromWindow(bytes: number): void {
-    this.#receiveWindow -= bytes
-    if (this.#receiveWindow < 0) throw flowControlError()
+  /** The window of the connection is given back when bytes arrive: what waits to be read is limited by the window of each stream. */
+  #giveBack(bytes: number): void {
     this.#receivedBytes += bytes
     if (this.#receivedBytes < WINDOW_BYTES_DEFAULT * WINDOW_UPDATE_FROM) return
     this.#outbox.addControl(encodeNumberFrame(frameTypes.windowUpdate, 0, this.#receivedBytes))
-    this.#receiveWindow += this.#receivedBytes
     this.#receivedBytes = 0
   }
 
@@ -579,9 +583,12 @@ export class Http2Session implements StreamConnection, OutboxOwner {
         : failure instanceof HpackError
           ? errorCodes.compressionError
           : undefined
-    if (code === undefined) this.#handler.onFault(this, failure)
-    else this.#handler.onViolation(this, failure as Error)
-    this.end(code ?? errorCodes.internalError)
+    if (code === undefined) {
+      this.onFault(failure)
+      return
+    }
+    this.#handler.onViolation(this, failure as Error)
+    this.end(code)
   }
 
   #onSocketClosed(): void {

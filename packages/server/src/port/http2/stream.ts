@@ -3,6 +3,7 @@ import { limits } from '../../config/limits.ts'
 import { detach } from '../../runtime/byte-collector.ts'
 import type { ReplyTarget } from '../reply-body.ts'
 import type { BodySource } from '../request-body.ts'
+import { isFieldName, isFieldValue } from './fields.ts'
 import { errorCodes } from './frames.ts'
 
 /** Header fields of a reply by name, pseudo-header fields first; those with several values have a line for each. */
@@ -32,7 +33,7 @@ export interface Piece {
 }
 
 /** Pieces of a request that wait to be read before they are joined. */
-const PIECES_MAX = 64
+const PIECES_MAX = 256
 
 /** What a reply may have waiting before its sender should wait for `drain`. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -78,7 +79,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   /** Undefined until there is a reader. */
   #isFlowing: boolean | undefined = undefined
   /** What has arrived and waits to be read. */
-  readonly #received: Uint8Array[] = []
+  readonly #received: Buffer[] = []
   #receivedBytes = 0
   #head: string[] | undefined = undefined
   #pieces: Piece[] = []
@@ -102,12 +103,12 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   }
 
   get writableNeedDrain(): boolean {
-    return this.#needsDrain
+    return this.#needsDrain && !this.closed
   }
 
   /** A listener of `data` starts reading, unless the stream is paused. */
-  override on(event: string, listener: (...values: never[]) => void): this {
-    super.on(event, listener as (...values: unknown[]) => void)
+  override on(event: string, listener: (chunk: Buffer) => void): this {
+    super.on(event, listener)
     if (event === 'data' && this.#isFlowing !== false) this.resume()
     return this
   }
@@ -123,7 +124,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   }
 
   /** A piece of what has arrived and was not read, or null. */
-  read(): Uint8Array | null {
+  read(): Buffer | null {
     const bytes = this.#received.shift()
     if (bytes === undefined) return null
     this.#receivedBytes -= bytes.length
@@ -156,7 +157,10 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
 
   /** Adds to the body. Returns false if the client takes it slower than it comes. */
   write(chunk: string | Uint8Array, onTaken?: () => void): boolean {
-    if (this.closed || this.writableEnded) return false
+    if (this.closed || this.writableEnded) {
+      if (onTaken !== undefined) process.nextTick(onTaken)
+      return false
+    }
     this.#push(chunk, onTaken)
     this.connection.schedule(this)
     return !this.#needsDrain
@@ -194,10 +198,8 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   receive(bytes: Buffer): void {
     if (this.#isFlowing !== true || this.#received.length > 0) {
       this.#received.push(detach(bytes))
-      // Small pieces would take more memory than their bytes.
-      if (this.#received.length > PIECES_MAX)
-        this.#received.splice(0, PIECES_MAX + 1, Buffer.concat(this.#received))
       this.#receivedBytes += bytes.length
+      if (this.#received.length > PIECES_MAX) this.#joinReceived()
       this.connection.unreadBytes += bytes.length
       return
     }
@@ -245,7 +247,7 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   /** The system has taken bytes of the body. */
   onTaken(bytes: number): void {
     this.writableLength -= bytes
-    if (this.writableLength > 0 || !this.#needsDrain) return
+    if (this.writableLength > 0 || !this.#needsDrain || this.closed) return
     this.#needsDrain = false
     this.emit('drain')
   }
@@ -281,12 +283,21 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
     }
   }
 
+  /** Also while the stream is paused, because nothing is left that could wait. */
   #endIfRead(): void {
     if (this.readableEnded || this.closed || this.#isFlowing === undefined || this.#received.length > 0)
       return
     if (!this.hasReceivedAll) return
     this.readableEnded = true
     this.emit('end')
+  }
+
+  /** Small pieces take more memory than their bytes. */
+  #joinReceived(): void {
+    const joined = Buffer.allocUnsafeSlow(this.#receivedBytes)
+    let at = 0
+    for (const piece of this.#received.splice(0)) at += piece.copy(joined, at)
+    this.#received.push(joined)
   }
 
   #push(chunk: string | Uint8Array, onTaken: (() => void) | undefined): void {
@@ -343,17 +354,14 @@ function currentDate(): string {
   return date
 }
 
-const namePattern = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** As for HTTP/1.1: a proxy that speaks it behind us would read line breaks as new headers. */
-const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
-
 function replyFields(headers: ReplyHeaders): string[] {
   const fields: string[] = []
-  for (const name in headers) {
-    const value = headers[name]
+  for (const key in headers) {
+    const value = headers[key]
     if (value === undefined) continue
-    if (!namePattern.test(name))
-      throw new TypeError(`${JSON.stringify(name)} is not a name of a header field`)
+    const name = key.toLowerCase()
+    if (name !== ':status' && !isFieldName(name))
+      throw new TypeError(`${JSON.stringify(key)} is not the name of a header field of HTTP/2`)
     if (typeof value === 'object') for (const one of value) addField(fields, name, one)
     else addField(fields, name, String(value))
   }
@@ -361,7 +369,7 @@ function replyFields(headers: ReplyHeaders): string[] {
 }
 
 function addField(fields: string[], name: string, value: string): void {
-  if (!valuePattern.test(value))
+  if (!isFieldValue(value))
     throw new TypeError(`the header field ${name} has a value that HTTP does not allow`)
   fields.push(name, value)
 }
