@@ -27,7 +27,7 @@ consoleSuite('a later session', (cast) => {
     const { db } = cast().berth.berth.installation.store
     await inTransaction(db, (tx) => endSessions(tx, 'identity_uid', identity))
     await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
-    const notice = page.getByText('You are no longer signed in')
+    const notice = page.getByText('You are no longer signed in.')
     const tab = page.waitForEvent('popup')
     await notice.getByRole('link').click()
     await (await tab).waitForURL(/\/sign-in\?request=%2Fconsole%2Frepos%2F.*policy/)
