@@ -61,7 +61,12 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
   const sweeper = setInterval(
     () => {
       const oldest = Date.now() - limits.idleConnectionMs
-      for (const session of sessions) if (!session.hasStreams && session.idleSince <= oldest) session.end()
+      for (const session of sessions) {
+        if (session.hasStreams || session.idleSince > oldest) continue
+        // The first check sends GOAWAY. A client that does not close its side is disconnected by the next.
+        if (session.isEnding) session.destroy()
+        else session.end()
+      }
     },
     Math.max(20, limits.idleConnectionMs / 8),
   ).unref()
@@ -257,12 +262,10 @@ function send(context: PortContext, streamContext: StreamContext, reply: HttpRep
   if (streamContext.record !== undefined && !endStream && !streamed)
     streamContext.record.bytesOut = bodyBytes(body)
   if (endStream) cancelStream(body)
-  if (streamed && !endStream) {
+  else if (streamed) {
     void streamBody(context, streamContext, body)
     return
-  }
-  if (!endStream)
-    sendWhole(stream, streamed ? undefined : body, context, () => stream.close(errorCodes.cancel))
+  } else sendWhole(stream, body, context, () => stream.close(errorCodes.cancel))
   if (!streamContext.endOfStream) discardRequestBody(stream)
 }
 

@@ -171,7 +171,12 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#leavesAfterNext = true
   }
 
-  /** Ends the connection; streams that are open are cut off. */
+  /** Whether `end` was called, or the connection is closed. */
+  get isEnding(): boolean {
+    return this.#isEnding
+  }
+
+  /** Ends the connection; streams that are open are cut off. Without an error, it is closed when the client closes its side. */
   end(code: number = errorCodes.noError): void {
     if (this.#isEnding) return
     this.#isEnding = true
@@ -179,11 +184,12 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#outbox.close()
     // A client may still read its last reply. What it sends meanwhile is read and dropped: closed with unread bytes, the connection would be
     // reset.
-    const isGraceful = code === errorCodes.noError
-    if (isGraceful) this.#socket.end()
-    else this.#socket.destroySoon()
-    const closeMs = isGraceful ? this.#limits.stalledReplyMs : CLOSE_MS
-    const closing = setTimeout(() => this.#socket.destroy(), closeMs).unref()
+    if (code === errorCodes.noError) {
+      this.#socket.end()
+      return
+    }
+    this.#socket.destroySoon()
+    const closing = setTimeout(() => this.#socket.destroy(), CLOSE_MS).unref()
     this.#socket.once('close', () => clearTimeout(closing))
   }
 
@@ -237,7 +243,8 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   }
 
   onFault(failure: unknown): void {
-    if (this.#isEnding) return
+    // Each of its streams may fail for the same reason.
+    if (this.#socket.destroyed) return
     this.#isEnding = true
     this.#handler.onFault(this, failure)
     this.destroy()
@@ -362,7 +369,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     if (block === undefined) throw protocolError('CONTINUATION follows no HEADERS')
     block.continuations += 1
     block.bytes.push(payload)
-    // Fields that are packed are shorter than what they mean, so a longer block passes the limit for sure.
+    // A block is about as long as its list. The decoder counts the list; this only limits what waits for the end of the block.
     const isTooLong = block.bytes.length > 2 * this.#limits.headerBytesMax
     if (isTooLong || block.continuations > this.#limits.http2ContinuationsMax)
       throw tooMuch('a header block is too long')
