@@ -3,7 +3,7 @@
 const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Fields of the connection, which HTTP/2 has not (section 8.2.2). */
+/** Fields of the connection, which HTTP/2 does not have (section 8.2.2). */
 const connectionFields = new Set([
   'connection',
   'keep-alive',

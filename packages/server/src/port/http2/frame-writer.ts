@@ -94,9 +94,9 @@ export class FrameWriter {
       const payload = block.subarray(at, at + frameBytesMax)
       const isLast = at + payload.length === block.length
       const type = at === 0 ? frameTypes.headers : frameTypes.continuation
-      const frameFlagBits = (at === 0 ? flags : 0) | (isLast ? frameFlags.endHeaders : 0)
+      const ownFlags = (at === 0 ? flags : 0) | (isLast ? frameFlags.endHeaders : 0)
       const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length)
-      frame.set(payload, writeFrameHead(frame, 0, payload.length, type, frameFlagBits, streamId))
+      frame.set(payload, writeFrameHead(frame, 0, payload.length, type, ownFlags, streamId))
       this.#seal()
       this.#parts.push(frame)
       this.bytes += frame.length

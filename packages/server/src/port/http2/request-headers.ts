@@ -5,6 +5,7 @@ import { isFieldName, isFieldValue } from './fields.ts'
 
 export type RequestHeaders = Readonly<IncomingHttpHeaders>
 
+const COLON = 0x3a
 /** Section 8.2.1 forbids it. It is dropped, as HTTP/1.1 does: clients add it to tokens by accident. */
 const outerWhitespace = /^[\t ]+|[\t ]+$/g
 const methodPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -80,8 +81,6 @@ export function areTrailers(fields: readonly string[]): boolean {
   }
   return true
 }
-
-const COLON = 0x3a
 
 function isPseudoField(name: string, value: string): boolean {
   if (name === ':method') return methodPattern.test(value)

@@ -11,7 +11,7 @@ export type ReplyHeaders = Readonly<Record<string, string | number | readonly st
 
 /** What a stream needs of its connection. */
 export interface StreamConnection {
-  /** Address of the peer; undefined once it is unknown. */
+  /** Address of the peer; undefined if the connection was closed before it was read. */
   readonly remoteAddress: string | undefined
   /** What has arrived on its streams and waits to be read. */
   unreadBytes: number
@@ -71,6 +71,8 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   readBytes = 0
   /** Of the body that is missing, by the Content-Length; undefined without one. */
   missingBytes: number | undefined = undefined
+  /** Bytes of `piece` that were sent. */
+  pieceBytesSent = 0
   /** The last frame of the reply is on its way. */
   isSentCompletely = false
   /** Whether it counts for the limit of concurrent streams. */
@@ -224,9 +226,6 @@ export class Http2Stream extends EventEmitter implements BodySource, ReplyTarget
   get piece(): Piece | undefined {
     return this.#pieces[0]
   }
-
-  /** Bytes of that piece that were sent. */
-  pieceBytesSent = 0
 
   nextPiece(): void {
     this.#pieces.shift()
