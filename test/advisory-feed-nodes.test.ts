@@ -11,7 +11,7 @@ import { eventually } from './support/eventually.ts'
 /** One of several nodes runs a feed, and another continues when that one ends or dies. */
 
 /** So many that the import is not done when its node ends. */
-const DOCUMENTS = 1000
+const DOCUMENTS = 500
 const FEED_COUNT = 6
 const LONG_LEASE_MS = 10 * 60 * 1000
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
 import { epss, kev, LOG4SHELL } from '../support/advisories/catalogs.ts'
 import { newName } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
-import { eventually, PATIENCE_MS } from '../support/eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import { alpineFiles, attach, imageOfFiles } from '../support/images/readable-image.ts'
 import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
@@ -47,11 +46,8 @@ consoleSuite(
   (cast) => {
     /** Waits until the packages of an image are read and matched. */
     const matched = async (repo: string, tag: string) => {
-      for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
-        const { body } = await cast().admin.get(`vulnerabilities/imageFindings/${repo}`, { tag })
-        if (body.matched === true) return
-        assert.ok(Date.now() < end, JSON.stringify(body))
-      }
+      const read = async () => (await cast().admin.get(`vulnerabilities/imageFindings/${repo}`, { tag })).body
+      await eventually(read, ({ matched }) => matched === true)
     }
 
     /** A repository with two images that were read, one that cannot be read, and advisories. */

@@ -129,7 +129,7 @@ describe('hostile images, through the registry', () => {
     await pushImage(client, name, image, `v${count}`)
     await push?.(name, image)
     const repo = await repoUid(api, name)
-    return waitForContents(api, repo, `v${count}`, isDone, 2 * limits.contentsReadMsMax)
+    return waitForContents(api, repo, `v${count}`, isDone, { patienceMs: 2 * limits.contentsReadMsMax })
   }
   const reasonsOf = ({ state, reason, problems }: ContentsBody) =>
     state === 'CONTENTS_STATE_FAILED' ? [reason] : problems.map((problem) => problem.reason)

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import type { Api } from '../api/api-fixture.ts'
-import { PATIENCE_MS } from '../eventually.ts'
+import { eventually } from '../eventually.ts'
 
 /** Feeds of advisories in tests. */
 
@@ -25,13 +24,12 @@ type Json = any
 
 /** A feed as soon as it is as it should be. */
 export async function waitForFeed(api: Api, uid: string, matches: (feed: Json) => boolean): Promise<Json> {
-  const untilMs = Date.now() + PATIENCE_MS
-  for (;;) {
+  const read = async () => {
     const { body, status } = await api.get(`${FEEDS}/${uid}`)
-    if (status === 200 && matches(body)) return body
-    assert.ok(Date.now() < untilMs, JSON.stringify(body).slice(0, 1000))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    return { body, status }
   }
+  const { body } = await eventually(read, ({ body, status }) => status === 200 && matches(body))
+  return body
 }
 
 export async function countAdvisories(

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../scripts/free-port.ts'
 import { type Api, apiOf } from '../api/api-fixture.ts'
-import { eventually, PATIENCE_MS } from '../eventually.ts'
+import { eventually } from '../eventually.ts'
 import { ociClient, pushImage } from '../registry/registry.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
 import { alpineFiles, imageOfFiles, repoUid, waitForContents } from './readable-image.ts'
@@ -98,16 +98,13 @@ export async function contentsCrashRounds(
   for (const { digest, round } of pushed) {
     const { state, packageCount } = await waitForContents(api(), repo, digest)
     assert.deepEqual([state, packageCount], ['CONTENTS_STATE_READ', 2])
-    for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
-      const body = await findingsOf(digest)
-      findings = Number(body.totalCount)
-      if (body.matched === true && findings === rounds + 1) {
-        const ids = body.findings.map(({ vulnerability }: { vulnerability: string }) => vulnerability)
-        assert.ok(ids.includes(cveOf(1, round)), ids.join(' '))
-        break
-      }
-      assert.ok(Date.now() < end, `${digest}: ${findings} findings, ${JSON.stringify(body.matched)}`)
-    }
+    const matched = await eventually(
+      () => findingsOf(digest),
+      (body) => body.matched === true && Number(body.totalCount) === rounds + 1,
+    )
+    findings = Number(matched.totalCount)
+    const ids = matched.findings.map(({ vulnerability }: { vulnerability: string }) => vulnerability)
+    assert.ok(ids.includes(cveOf(1, round)), ids.join(' '))
     const { body } = await api().get(`registry/repos/${repo}/manifests/${digest}/packages`)
     assert.equal(body.packages.length, 2)
   }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Api } from '../api/api-fixture.ts'
-import { PATIENCE_MS } from '../eventually.ts'
+import { eventually } from '../eventually.ts'
 import {
   descriptor,
   imageFromManifest,
@@ -129,13 +128,14 @@ export async function waitForContents(
   repo: string,
   reference: string,
   isMet: (contents: ContentsBody) => boolean = ({ state }) => state !== 'CONTENTS_STATE_PENDING',
-  msMax = PATIENCE_MS,
+  patience: { readonly patienceMs?: number } = {},
 ): Promise<ContentsBody> {
-  for (const end = Date.now() + msMax; ; await sleep(20)) {
-    const reply = await api.get(`registry/repos/${repo}/manifests/${reference}/contents`)
-    if (reply.status === 200 && isMet(reply.body)) return reply.body
-    assert.ok(Date.now() < end, `${reference}: ${reply.text}`)
+  const read = async () => {
+    const { body, status } = await api.get(`registry/repos/${repo}/manifests/${reference}/contents`)
+    return { body, status, reference }
   }
+  const { body } = await eventually(read, ({ status, body }) => status === 200 && isMet(body), patience)
+  return body
 }
 
 export interface ContentsBody {

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { startPostgres } from '../database/postgres.ts'
-import { PATIENCE_MS } from '../eventually.ts'
+import { eventually } from '../eventually.ts'
 import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from './process.ts'
 
 /** A server with workers, and a way to each of them. */
@@ -59,10 +58,12 @@ export async function startWithWorkers(
   const { organization } = JSON.parse(await admin('bootstrap', '--json'))
   const tokens = { api: await admin('token'), registry: await admin('token', '--audience', 'berth.test') }
   const untilLogged = async (text: string, count = 1) => {
-    for (const endMs = Date.now() + PATIENCE_MS; ; await pause(20)) {
-      if (lines().filter((line) => line.includes(text)).length >= count) return
-      assert.ok(Date.now() < endMs, `never logged ${count} times: ${text}\n${serving.output().stderr}`)
-    }
+    await eventually(
+      () => lines().filter((line) => line.includes(text)).length,
+      (found) => found >= count,
+    ).catch((error: unknown) =>
+      assert.fail(`not logged ${count} times: ${text}\n${error}\n${serving.output().stderr}`),
+    )
   }
 
   /** Which worker has a connection, as the access log says. */
