@@ -54,8 +54,6 @@ const reasons: Readonly<Record<string, string>> = {
   'OperatorJobs.ListMails': 'lists emails of all organizations',
   'OperatorOrganizations.ListOrganizations': 'lists all organizations',
   'OperatorStorage.GetStorageStatus': 'adds up the storage of all organizations',
-  'repos: change of a catalog field':
-    'any organization can have a copy of the repo, which has its catalog fields',
 }
 
 /** Its second request fails. */
@@ -223,6 +221,19 @@ describe('shards of statements', { skip: cluster === undefined && 'no Citus clus
         .map(({ shards }) => [...shards].toSorted())
     assert.deepEqual(read('invited_organizations'), [[shardOf.get(emailRoot(EMAIL))]])
     assert.deepEqual(read('group_invites'), [organizations.map((uid) => shardOf.get(uid)).toSorted()])
+  })
+
+  test('copies of a repo are read from the organizations that have some', () => {
+    const [own = '', other = ''] = organizations.map((uid) => shardOf.get(uid))
+    const read = (table: string) =>
+      statements
+        .filter(
+          ({ caller, text }) =>
+            caller === 'repos: change of a catalog field' && text.includes(`from "${table}"`),
+        )
+        .map(({ shards }) => [...shards].toSorted())
+    assert.deepEqual(read('copying_organizations'), [[own], [other]], 'of the repo, and of its copy')
+    assert.deepEqual(read('repos'), [[own, other].toSorted(), [other]])
   })
 
   test('a request asks the shards of the organizations that it names, but for the statements of the list', (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { CatalogTier, Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
 import { checkReadme } from '@berth/server/registry/readmes/readme-check.ts'
-import { countCopies } from '@berth/server/registry/resources/repo-source.ts'
+import { countCopies } from '@berth/server/registry/resources/sources/repo-source.ts'
 import {
   alreadyExistsError,
   assertError,

@@ -115,7 +115,7 @@ function registryCalls(berth: TestBerth, { first, second, oci, user }: Tenants):
 }
 
 /** Requests of methods whose sample request does not run all of their statements. */
-function furtherCalls(berth: TestBerth, { first, token, folderToken }: Tenants): RouteCalls {
+function furtherCalls(berth: TestBerth, { first, second, token, folderToken }: Tenants): RouteCalls {
   const api = apiOf(berth, token)
   const { organization } = first
   const list = async (query: Record<string, string>, by = api) => {
@@ -136,6 +136,10 @@ function furtherCalls(berth: TestBerth, { first, token, folderToken }: Tenants):
         documents: [{ name: 'main.json', content }],
       })
       assert.equal(documents[0].accepted, true, JSON.stringify(documents))
+    },
+    'repos: copy into another organization': async () => {
+      const syncConfig = { source: first.uids['repo'] }
+      await api.create(`registry/repos/${second.organization}`, { name: 'copy', syncConfig })
     },
     'repos: change of a catalog field': async () => {
       const reply = await api.patch(`registry/repos/${first.uids['repo']}`, { bundles: ['base'] }, 'bundles')

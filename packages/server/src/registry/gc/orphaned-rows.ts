@@ -11,12 +11,16 @@ import type { Store } from '../../storage/store.ts'
 import { deleteContents } from '../manifests/contents-rows.ts'
 import { deleteRepoImages } from '../manifests/manifest-rows.ts'
 import { forEachBatch } from '../quota/usage.ts'
+import {
+  deleteOrganizationWithoutCopies,
+  findOrganizationsWithoutCopies,
+} from '../resources/sources/copying-organizations.ts'
 import { type GcRun, pauseBetweenBatches } from './run.ts'
 
 /**
  * Deletes rows of resources that no longer exist: a node of the previous version does not delete from tables that only this version
  * knows. Uids are unique, so such rows are never needed again. Also deletes rows that name an organization
- * in which an identity has no role bindings, or an email address no invite, any more.
+ * in which an identity has no role bindings, an email address no invite, or another organization no copy of its repos, any more.
  */
 export async function collectOrphanedRows(run: GcRun): Promise<void> {
   const { store, dryRun, tally, onProgress } = run
@@ -35,6 +39,11 @@ export async function collectOrphanedRows(run: GcRun): Promise<void> {
     // Of an identity that does not exist.
     if (seen.has(`identity_organizations ${row.identity_uid}`)) continue
     if (!dryRun) await deleteUnboundOrganization(store, row)
+    tally.count('orphans', 0)
+    await pauseBetweenBatches(run, 1)
+  }
+  for await (const row of findOrganizationsWithoutCopies(store.db)) {
+    if (!dryRun) await deleteOrganizationWithoutCopies(store, row)
     tally.count('orphans', 0)
     await pauseBetweenBatches(run, 1)
   }

@@ -47,7 +47,8 @@ import { REPO_TYPE } from './parent-repo.ts'
 import { type CopySettings, readCopySettings } from './registry-settings.ts'
 import { deleteRepoDependents } from './repo-dependents.ts'
 import { readmeHandlers } from './repo-readmes.ts'
-import { findSource, lockCopies } from './repo-source.ts'
+import { recordCopyingOrganization } from './sources/copying-organizations.ts'
+import { findSource, lockCopies } from './sources/repo-source.ts'
 import { checkTagName } from './tag-names.ts'
 import { isInstant, removeImmutableTags } from './tags.ts'
 
@@ -107,7 +108,10 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       const row = found && (await lockResource(db, tx, 'repos', found.uid, 'share'))
       if (row === undefined || row.uid === uid)
         return { next: requested, origin, violations: [checkSource(source)] }
-      if (row.uid !== current.syncConfig?.source) origin = toRepo(row)
+      if (row.uid !== current.syncConfig?.source) {
+        origin = toRepo(row)
+        await recordCopyingOrganization(db, tx, uid, row.uid)
+      }
       source = row.uid
     }
     const expirationTime =

@@ -59,6 +59,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   // Names where to look for bindings, which are written with it.
   identity_organizations: none,
   invited_organizations: none,
+  copying_organizations: none,
   access_requests: none,
   idempotency_keys: none,
   counts: none,

@@ -37,6 +37,7 @@ import * as supportEnd from '../migrations/0038-support-end.ts'
 import * as recordIndex from '../migrations/0039-record-index.ts'
 import * as exploited from '../migrations/0040-exploited.ts'
 import * as invitedOrganizations from '../migrations/0041-invited-organizations.ts'
+import * as copyingOrganizations from '../migrations/0042-copying-organizations.ts'
 import { createSchema } from './create-schema.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
@@ -76,6 +77,7 @@ export const migrations = {
   '0039-record-index': recordIndex,
   '0040-exploited': exploited,
   '0041-invited-organizations': invitedOrganizations,
+  '0042-copying-organizations': copyingOrganizations,
 }
 
 /**

@@ -65,6 +65,7 @@ export const tableHomes: { readonly [T in keyof AllTables]: Home<AllTables[T]> }
   identity_metadata: byRoot,
   identity_organizations: byRoot,
   invited_organizations: byRoot,
+  copying_organizations: byRoot,
   access_requests: byRoot,
   counts: byRoot,
   tombstones: byRoot,

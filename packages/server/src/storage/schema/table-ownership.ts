@@ -84,6 +84,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   identity_metadata: { ownerTable: 'identities', column: 'uid' },
   identity_organizations: { ownerTable: 'identities', column: 'identity_uid' },
   invited_organizations: 'collected',
+  copying_organizations: 'collected',
   registry_settings: ownedByOrganization,
   registry_usage: ownedByOrganization,
   usage_days: ownedByOrganization,

@@ -207,6 +207,17 @@ export interface InvitedOrganizationRow {
   invited_ms: number
 }
 
+/**
+ * An organization that has, or had, copies of repos of another one: garbage collection deletes the row later. A distributed database finds the
+ * copies of a repo in these organizations alone (ADR 114).
+ */
+export interface CopyingOrganizationRow {
+  /** The organization of the sources. */
+  root: string
+  /** uid. */
+  organization: string
+}
+
 /** Limit of the number of resources of a kind in an organization. */
 export interface ResourceLimitRow {
   root: string
@@ -1297,6 +1308,7 @@ export interface Tables {
   identity_metadata: IdentityMetadataRow
   identity_organizations: IdentityOrganizationRow
   invited_organizations: InvitedOrganizationRow
+  copying_organizations: CopyingOrganizationRow
   resource_limits: ResourceLimitRow
   access_requests: AccessRequestRow
   idempotency_keys: IdempotencyKeyRow

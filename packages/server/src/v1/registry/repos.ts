@@ -23,7 +23,6 @@ import { accessRuleOf } from '../../pipeline/authorize.ts'
 import type { Call, Handlers } from '../../pipeline/call.ts'
 import { REPO_TYPE } from '../../registry/resources/parent-repo.ts'
 import { checkNewReadme, readReadmes, updateReadme } from '../../registry/resources/repo-readmes.ts'
-import { countCopies } from '../../registry/resources/repo-source.ts'
 import {
   type ChangedRepo,
   mayConfigure,
@@ -31,6 +30,7 @@ import {
   repoChanges,
   repoNameTakenError,
 } from '../../registry/resources/repos.ts'
+import { countCopies } from '../../registry/resources/sources/repo-source.ts'
 import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
 import type { Tx } from '../../storage/db.ts'
 import { findUid, lockResource, readResource } from '../../storage/resource-rows.ts'

@@ -144,6 +144,10 @@ const completeRows: Readonly<Record<string, (kysely: Kysely) => Promise<unknown>
       select substr(encode(sha256(convert_to(lower(email), 'UTF8')), 'hex'), 1, 40), root, max(created_ms)
       from group_invites where email <> '' group by 1, 2
       on conflict do nothing`.execute(kysely),
+  copying_organizations: (kysely) =>
+    sql`insert into copying_organizations (root, organization)
+      select distinct substr(source, 1, 40), root from repos where source <> '' and root <> substr(source, 1, 40)
+      on conflict do nothing`.execute(kysely),
 }
 
 async function place(kysely: Kysely, name: string): Promise<void> {

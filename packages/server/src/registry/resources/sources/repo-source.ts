@@ -1,16 +1,17 @@
 import { capabilitySetOf, includesAll } from '@berth/contract/capabilities.ts'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
-import { checkName } from '../../api/fields.ts'
-import { parseUid, rootOf, subtreeRange } from '../../api/uid.ts'
-import { authorizationOf, type Grants } from '../../pipeline/authorization.ts'
-import type { Call } from '../../pipeline/call.ts'
-import type { Db, Reader, Tx } from '../../storage/db.ts'
-import { readSharedRoots, splitBranches, whereOf } from '../../storage/list/list-sql.ts'
-import { findOrganizationByName } from '../../storage/organizations.ts'
-import { lockResource } from '../../storage/resource-rows.ts'
-import type { RepoRow } from '../../storage/schema/tables.ts'
-import { runLongText, sqlText } from '../../storage/sql-text.ts'
-import type { Store } from '../../storage/store.ts'
+import { checkName } from '../../../api/fields.ts'
+import { parseUid, rootOf, subtreeRange } from '../../../api/uid.ts'
+import { authorizationOf, type Grants } from '../../../pipeline/authorization.ts'
+import type { Call } from '../../../pipeline/call.ts'
+import type { Db, Reader, Tx } from '../../../storage/db.ts'
+import { readSharedRoots, splitBranches, whereOf } from '../../../storage/list/list-sql.ts'
+import { findOrganizationByName } from '../../../storage/organizations.ts'
+import { lockResource } from '../../../storage/resource-rows.ts'
+import type { RepoRow } from '../../../storage/schema/tables.ts'
+import { runLongText, sqlText } from '../../../storage/sql-text.ts'
+import type { Store } from '../../../storage/store.ts'
+import { lockRootsOfCopies } from './copying-organizations.ts'
 
 /** Which repo another one copies. */
 
@@ -58,12 +59,10 @@ export async function findSource(
 
 /** Locks the repos that copy this one, in any organization; one by one, since they can be on several servers. */
 export async function lockCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
-  const found = await tx
-    .selectFrom('repos')
-    .select('uid')
-    .where('source', '=', source)
-    .orderBy('uid')
-    .execute()
+  const roots = await lockRootsOfCopies(db, tx, source)
+  let query = tx.selectFrom('repos').select('uid').where('source', '=', source)
+  if (roots !== undefined) query = query.where('root', 'in', roots)
+  const found = await query.orderBy('uid').execute()
   const locked: RepoRow[] = []
   for (const { uid } of found) {
     const row = await lockResource(db, tx, 'repos', uid, 'update')

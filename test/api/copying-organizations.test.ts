@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { randomUids, rootOf } from '@berth/server/api/uid.ts'
+import { recordCopyingOrganization } from '@berth/server/registry/resources/sources/copying-organizations.ts'
+import { inTransaction, type Tx } from '@berth/server/storage/db.ts'
+import * as migration from '@berth/server/storage/migrations/0042-copying-organizations.ts'
+import { type Api, apiOf, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { databases } from '../support/database/databases.ts'
+import { collectBeforeCommit, collectNow } from '../support/registry/collection-run.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+
+/** The organizations that have copies of repos of another one, where a distributed database finds the copies of a repo. */
+
+/** Until a change waits for a transaction, also on a busy machine. */
+const WAITING_MS = 1500
+
+const tiers = ['CATALOG_TIER_BASE', 'CATALOG_TIER_APPLICATION', 'CATALOG_TIER_FIPS'] as const
+
+const dbOf = (berth: TestBerth) => berth.berth.installation.store.db
+
+async function createOrganization(admin: Api): Promise<string> {
+  return (await admin.create('iam/groups', { name: newName('org') })).uid
+}
+
+async function createSource(admin: Api, group: string): Promise<string> {
+  return (await admin.create(`registry/repos/${group}`, { name: newName('source') })).uid
+}
+
+async function createCopy(admin: Api, group: string, source: string): Promise<string> {
+  return (await admin.create(`registry/repos/${group}`, { name: newName('copy'), syncConfig: { source } }))
+    .uid
+}
+
+/** The organizations with copies of repos of `root`, as stored. */
+async function storedOf(berth: TestBerth, root: string): Promise<string[]> {
+  const rows = await dbOf(berth)
+    .kysely.selectFrom('copying_organizations')
+    .select('organization')
+    .where('root', '=', root)
+    .orderBy('organization')
+    .execute()
+  return rows.map(({ organization }) => organization)
+}
+
+async function collect(berth: TestBerth, dryRun = false): Promise<number> {
+  return (await collectNow(berth, dryRun)).orphans.count
+}
+
+onEveryDatabase('organizations with copies of repos', (cast) => {
+  const tierOf = async (repo: string) => (await cast().admin.get(`registry/repos/${repo}`)).body.catalogTier
+
+  test('are added with a copy or a new source, and deleted by garbage collection after the last copy', async () => {
+    const { admin, berth } = cast()
+    const [root, first, second] = [
+      await createOrganization(admin),
+      await createOrganization(admin),
+      await createOrganization(admin),
+    ]
+    const [source, other] = [await createSource(admin, root), await createSource(admin, second)]
+    await createCopy(admin, root, source)
+    assert.deepEqual(await storedOf(berth, root), [], 'its own organization needs no row')
+    const { uid: folder } = await admin.create(`iam/groups/${first}`, { name: 'folder' })
+    const copies = [await createCopy(admin, folder, source), await createCopy(admin, first, source)]
+    assert.deepEqual(await storedOf(berth, root), [first])
+    const moved = await createCopy(admin, second, other)
+    const change = (to: string) => admin.patch(`registry/repos/${moved}`, { syncConfig: { source: to } })
+    assert.equal((await change(source)).status, 200)
+    assert.deepEqual(await storedOf(berth, root), [first, second].toSorted())
+    await collect(berth)
+    assert.deepEqual(await storedOf(berth, root), [first, second].toSorted())
+
+    assert.equal((await change(other)).status, 200)
+    assert.equal(await collect(berth, true), 1, 'a dry run')
+    assert.deepEqual(await storedOf(berth, root), [first, second].toSorted())
+    assert.equal(await collect(berth), 1)
+    assert.deepEqual(await storedOf(berth, root), [first])
+    for (const copy of copies) {
+      assert.deepEqual(await storedOf(berth, root), [first])
+      assert.equal((await admin.delete(`registry/repos/${copy}`)).status, 200)
+      await collect(berth)
+    }
+    assert.deepEqual(await storedOf(berth, root), [])
+  })
+
+  test('a change of a source reaches copies that are added, moved and collected at the same time', async () => {
+    const { admin, berth } = cast()
+    const root = await createOrganization(admin)
+    const groups = [await createOrganization(admin), await createOrganization(admin)]
+    const source = await createSource(admin, root)
+    const copies: string[] = []
+    for (const catalogTier of tiers) {
+      const replies = await Promise.all([
+        admin.patch(`registry/repos/${source}`, { catalogTier }),
+        ...groups.map((group) =>
+          admin.post(`registry/repos/${group}`, { name: newName('copy'), syncConfig: { source } }),
+        ),
+        collect(berth),
+      ])
+      for (const reply of replies) {
+        if (typeof reply === 'number') continue
+        // 503: a row stayed locked for too long, on a busy machine.
+        assert.ok(reply.status === 200 || reply.status === 503, reply.text)
+        if (reply.status === 200 && reply.body.uid !== source) copies.push(reply.body.uid)
+      }
+      const tier = await tierOf(source)
+      for (const copy of copies) assert.equal(await tierOf(copy), tier, copy)
+      const missing = copies.map(rootOf).filter((organization) => !groups.includes(organization))
+      assert.deepEqual(missing, [])
+      const stored = new Set(await storedOf(berth, root))
+      for (const copy of copies) assert.ok(stored.has(rootOf(copy)), copy)
+    }
+    assert.ok(copies.length >= groups.length, 'copies were added')
+  })
+
+  test('that have not become visible yet are not deleted', async () => {
+    const { berth } = cast()
+    const row = { root: randomUids.root(), organization: randomUids.root() }
+    const { kysely } = dbOf(berth)
+    await kysely.insertInto('copying_organizations').values(row).execute()
+    await collect(berth)
+    assert.deepEqual(await storedOf(berth, row.root), [row.organization])
+    await kysely.deleteFrom('copying_organizations').where('root', '=', row.root).execute()
+  })
+})
+
+for (const database of databases) {
+  test(`the migration adds the organizations of existing copies (${database.name})`, async (t) => {
+    const berth = await startTestBerth(database)
+    t.after(() => berth.stop())
+    const db = dbOf(berth)
+    const admin = apiOf(berth, berth.token)
+    const source = await createSource(admin, berth.organization)
+    const organization = await createOrganization(admin)
+    for (const group of [organization, organization, berth.organization])
+      await createCopy(admin, group, source)
+    await db.kysely.schema.dropTable('copying_organizations').execute()
+    await migration.up(db.kysely as never, db.engine)
+    assert.deepEqual(await storedOf(berth, berth.organization), [organization])
+    // What a node of 0.6 did not write is added before the table is distributed.
+    await db.kysely.deleteFrom('copying_organizations').execute()
+    await db.rules.placeTables(db)
+    if (await db.rules.isDistributed(db))
+      assert.deepEqual(await storedOf(berth, berth.organization), [organization])
+  })
+}
+
+/** PGlite and SQLite have one transaction at a time. */
+for (const database of databases.filter(({ name }) => ['postgres', 'citus'].includes(name))) {
+  /** A copy in another organization, as a transaction adds it, on the server of the copy alone. */
+  const addCopy = async (berth: TestBerth, tx: Tx, source: string, organization: string, uid: string) => {
+    const db = dbOf(berth)
+    await recordCopyingOrganization(db, tx, uid, source)
+    const like = await tx
+      .selectFrom('repos')
+      .selectAll()
+      .where('root', '=', organization)
+      .where('source', '=', source)
+      .executeTakeFirstOrThrow()
+    await tx
+      .insertInto('repos')
+      .values({ ...like, uid, name: newName('copy') })
+      .execute()
+  }
+
+  test(`the organization of a copy that becomes visible later is not deleted (${database.name})`, async (t) => {
+    const berth = await startTestBerth(database)
+    t.after(() => berth.stop())
+    const admin = apiOf(berth, berth.token)
+    const source = await createSource(admin, berth.organization)
+    const organization = await createOrganization(admin)
+    const first = await createCopy(admin, organization, source)
+    await collectBeforeCommit(berth, async (tx) => {
+      await addCopy(berth, tx, source, organization, `${organization}/${'0'.repeat(16)}`)
+      await tx.deleteFrom('repos').where('root', '=', organization).where('uid', '=', first).execute()
+    })
+    assert.deepEqual(await storedOf(berth, berth.organization), [organization])
+  })
+
+  // On one server, all of a transaction becomes visible together.
+  if (database.name !== 'citus') continue
+  test('a change of a source waits for a copy that becomes visible later (citus)', async (t) => {
+    const berth = await startTestBerth(database)
+    t.after(() => berth.stop())
+    const admin = apiOf(berth, berth.token)
+    const source = await createSource(admin, berth.organization)
+    const organization = await createOrganization(admin)
+    await createCopy(admin, organization, source)
+    const late = `${organization}/${'0'.repeat(16)}`
+    const [isWritten, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const adding = inTransaction(dbOf(berth), async (tx) => {
+      await addCopy(berth, tx, source, organization, late)
+      isWritten.resolve()
+      await end.promise
+    })
+    await isWritten.promise
+    const [catalogTier] = tiers
+    const changing = admin.patch(`registry/repos/${source}`, { catalogTier })
+    await Promise.race([changing, setTimeout(WAITING_MS)])
+    end.resolve()
+    await adding
+    const { status, text } = await changing
+    assert.equal(status, 200, text)
+    assert.equal((await admin.get(`registry/repos/${late}`)).body.catalogTier, catalogTier)
+  })
+}
