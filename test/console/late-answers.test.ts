@@ -99,6 +99,44 @@ consoleSuite('answers that are late', (cast) => {
     assert.deepEqual(problems, [])
   })
 
+  test('what was created after its dialog is closed is shown, and is not opened over the next dialog', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    await open(`/folders/${uid}`, name)
+    const dialog = page.getByRole('dialog')
+    const field = dialog.getByRole('textbox', { name: 'Name' })
+    for (const [tab, kind] of [
+      ['Folders', 'folder'],
+      ['Repositories', 'repository'],
+    ] as const) {
+      await page.getByRole('tab', { name: tab }).click()
+      const openDialog = () =>
+        page
+          .getByRole('button', { name: `Create a ${kind}` })
+          .first()
+          .click()
+      await openDialog()
+      await field.fill('late')
+      const creation = await hold(page, /\/(iam\/v2beta1\/groups|registry\/v2beta1\/repos)\//, {
+        isFirstOnly: true,
+      })
+      await dialog.getByRole('button', { name: `Create the ${kind}` }).click()
+      await creation.asked
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      await openDialog()
+      await field.fill('next')
+      creation.release()
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.getByRole('main', { includeHidden: true }).getByText('late', { exact: true }).waitFor()
+      await page.waitForTimeout(DRAWN_MS)
+      assert.equal(await field.inputValue(), 'next', kind)
+      await dialog.getByRole('button', { name: `Create the ${kind}` }).click()
+      await page.getByRole('heading', { level: 1, name: 'next' }).waitFor()
+      await open(`/folders/${uid}`, name)
+    }
+    assert.deepEqual(problems, [])
+  })
+
   test('comparison: an earlier tag does not replace a later one, nor what is typed', async () => {
     const organization = await cast().organization()
     const repo = await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'web' })

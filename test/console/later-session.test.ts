@@ -3,19 +3,15 @@ import { test } from 'node:test'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { endSessions } from '@berth/server/tokens/sessions/sessions.ts'
 import type { BrowserContext } from 'playwright-core'
+import { signInBrowser } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
-import { createPerson, createSession } from '../support/signin/accounts.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /** A page whose session has ended continues with the next session of its user. */
 
 consoleSuite('a later session', (cast) => {
-  const signInAs = async (context: BrowserContext, identity: string) => {
-    const { berth } = cast()
-    const { secret } = await createSession(berth, { identity, method: 'password' }, { kind: 'browser' })
-    await context.addCookies([
-      { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
-    ])
-  }
+  const signInAs = (context: BrowserContext, identity: string) =>
+    signInBrowser(context, cast().berth, identity)
 
   test('what is typed on a page stays while the user signs in in another tab', async () => {
     const { uid } = await cast().organization()

@@ -1,5 +1,6 @@
 import { type NavigateOptions, useMatch, useNavigate, useRouter } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { useIsShown } from './use-is-shown.ts'
 
 /** The page that a component is on. The address may be that of the next page already: while its code loads, and after a dialog is closed. */
 
@@ -21,6 +22,15 @@ export function useLeave(): (to: NavigateOptions) => Promise<void> {
   return async (to) => {
     // What was entered is sent: nothing is lost.
     if (isOnPage()) await navigate({ ...to, ignoreBlocker: true })
+  }
+}
+
+/** Returns a function that opens what was created in this dialog, unless the user has closed it meanwhile: another one can be open. */
+export function useOpenCreated(): (to: NavigateOptions) => Promise<void> {
+  const leave = useLeave()
+  const isShown = useIsShown()
+  return async (to) => {
+    if (isShown.current) await leave(to)
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { waitUntil } from '../browser/chromium.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 import { createSession } from '../signin/accounts.ts'
@@ -20,17 +20,24 @@ export const DRAWN_MS = 500
 /** A failed call is shown by the page; the browser reports it on its console as well. */
 const FAILED_CALL = /^Failed to load resource: /
 
-export async function openConsole(
-  chromium: Browser,
-  berth: Pick<TestBerth, 'url' | 'berth'>,
-  identity: string,
-  options: BrowserContextOptions = {},
-): Promise<ConsolePage> {
-  const context = await chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+type Server = Pick<TestBerth, 'url' | 'berth'>
+
+/** Gives a browser a new session of an identity, as a sign-in in another tab does. */
+export async function signInBrowser(context: BrowserContext, berth: Server, identity: string): Promise<void> {
   const { secret } = await createSession(berth, { identity, method: 'password' }, { kind: 'browser' })
   await context.addCookies([
     { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
   ])
+}
+
+export async function openConsole(
+  chromium: Browser,
+  berth: Server,
+  identity: string,
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> {
+  const context = await chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  await signInBrowser(context, berth, identity)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(error.message))

@@ -1,8 +1,9 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useEffect, useRef } from 'react'
+import { type FormEvent, type ReactNode, useRef } from 'react'
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { PRECONDITION_FAILED } from '../api/http-status.ts'
 import { hasStatus, messageOf } from '../api/query-client.ts'
+import { useIsShown } from '../use-is-shown.ts'
 import { useSendWhenLoaded } from '../use-send-when-loaded.ts'
 import { Failure } from './failure.tsx'
 import { useFocusReturn } from './focus-return.ts'
@@ -44,13 +45,7 @@ export function ActionDialog(props: ActionDialogProps) {
   useFocusReturn()
   // `isPending` follows later: a second press in between would send the form twice.
   const isSent = useRef(false)
-  const isShown = useRef(true)
-  useEffect(() => {
-    isShown.current = true
-    return () => {
-      isShown.current = false
-    }
-  }, [])
+  const isShown = useIsShown()
   const { mutate, error, isPending, reset } = useMutation({
     mutationFn: submit,
     // Closed meanwhile: the next dialog is not this one.

@@ -10,7 +10,7 @@ import { violationOf } from '../../api/query-client.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { CheckboxField, Field, SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
-import { useLeave } from '../../use-page.ts'
+import { useLeave, useOpenCreated } from '../../use-page.ts'
 import { formatNames } from '../advisories/document-columns.tsx'
 import { DEFAULT_INTERVAL, intervalChoices } from './feed-texts.tsx'
 
@@ -63,7 +63,7 @@ interface DialogProps {
 
 export function AddFeedDialog({ folder, onClose }: DialogProps & { readonly folder: string }) {
   const queries = useQueryClient()
-  const leave = useLeave()
+  const openCreated = useOpenCreated()
   const [url, setUrl] = useState('')
   const [settings, setSettings] = useState<Settings>({
     format: '',
@@ -80,7 +80,7 @@ export function AddFeedDialog({ folder, onClose }: DialogProps & { readonly fold
       submit={async () => {
         const { uid } = await api.advisoryFeeds.create(folder, { url, ...settings })
         await queries.invalidateQueries({ queryKey: ['advisory-feeds'] })
-        await leave({ to: '/advisory-feeds/$', params: { _splat: uid } })
+        await openCreated({ to: '/advisory-feeds/$', params: { _splat: uid } })
       }}
     >
       {(failure) => (

@@ -6,7 +6,7 @@ import { folderQuery, parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
 import { NameFields, type Naming } from '../../components/name-fields.tsx'
-import { useLeave } from '../../use-page.ts'
+import { useLeave, useOpenCreated } from '../../use-page.ts'
 
 /** Dialogs that create, change and delete folders and organizations. */
 
@@ -21,7 +21,7 @@ export function CreateFolderDialog({
   readonly onClose: () => void
 }) {
   const queries = useQueryClient()
-  const leave = useLeave()
+  const openCreated = useOpenCreated()
   const [naming, setNaming] = useState({ name: '', description: '' })
   const kind = parent === '' ? 'organization' : 'folder'
   return (
@@ -36,7 +36,7 @@ export function CreateFolderDialog({
         await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
         // The creator of an organization has a new role.
         await queries.invalidateQueries({ queryKey: ['who-am-i'] })
-        await leave({ to: '/folders/$', params: { _splat: uid } })
+        await openCreated({ to: '/folders/$', params: { _splat: uid } })
       }}
     >
       {(failure) => <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />}

@@ -15,7 +15,7 @@ interface ChangeDialogProps {
   readonly children: ReactNode | ((failure: unknown) => ReactNode)
 }
 
-/** Confirms a change of an operator. Without a recent sign-in, it links to the sign-in, which returns to this page. */
+/** Confirms a change of an operator. Without a recent sign-in, it links to the sign-in in another tab: what is typed stays. */
 export function ChangeDialog({ children, ...props }: ChangeDialogProps) {
   return (
     <FormDialog {...props}>
@@ -38,7 +38,10 @@ function SignInAgain({ failure }: { readonly failure: unknown }) {
   const request = encodeURIComponent(`/console${pathname}${searchStr}`)
   return (
     <p>
-      <a href={`/sign-in?again&request=${request}`}>Sign in again</a>, and then repeat the change.
+      <a href={`/sign-in?again&request=${request}`} target="_blank" rel="noopener">
+        Sign in again in another tab
+      </a>
+      , then send the form again.
     </p>
   )
 }

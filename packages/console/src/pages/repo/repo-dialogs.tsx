@@ -7,7 +7,7 @@ import type { Versioned } from '../../api/queries/pages.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { NameFields } from '../../components/name-fields.tsx'
-import { useLeave } from '../../use-page.ts'
+import { useOpenCreated } from '../../use-page.ts'
 
 /** Dialogs that create and change repositories. */
 
@@ -21,7 +21,7 @@ export function CreateRepoDialog({
   readonly onClose: () => void
 }) {
   const queries = useQueryClient()
-  const leave = useLeave()
+  const openCreated = useOpenCreated()
   const [naming, setNaming] = useState({ name: '', description: '' })
   return (
     <FormDialog
@@ -33,7 +33,7 @@ export function CreateRepoDialog({
       submit={async () => {
         const { uid } = await api.repos.create(parent, naming)
         await queries.invalidateQueries({ queryKey: ['repos', parent] })
-        await leave({ to: '/repos/$', params: { _splat: uid } })
+        await openCreated({ to: '/repos/$', params: { _splat: uid } })
       }}
     >
       {(failure) => <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />}
