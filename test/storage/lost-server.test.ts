@@ -102,6 +102,27 @@ describe('roles on a lost server', { skip }, () => {
     await eventually(async () => (await create(lost)).status === 200)
   })
 
+  test('a change of a catalog field fails, with 503, only if a copy is on the server', async () => {
+    const { admin, grpc } = createApiFixture(berth)
+    grpc.close()
+    const create = async (root: string, more: object = {}): Promise<string> =>
+      (await admin.create(`registry/repos/${root}`, { name: newName('repo'), ...more })).uid
+    const [alone, copied] = [await create(reachable), await create(reachable)]
+    const identityUid = await servers.createOn(database.urls[1] ?? '', () => createPerson(berth))
+    for (const role of ['owner', 'catalog.admin'])
+      await admin.create(`iam/roleBindings/${reachable}`, { identityUid, roleUid: managedRole(role) })
+    const api = apiOf(berth, await berth.tokenOf(identityUid))
+    const copy = await create(lost, { syncConfig: { source: copied } })
+    const change = async (repo: string) =>
+      (await api.patch(`registry/repos/${repo}`, { catalogTier: 'CATALOG_TIER_BASE' })).status
+    await whileLost(database.urls[2] ?? '', async () => {
+      await eventually(async () => (await change(copied)) === 503)
+      assert.equal(await change(alone), 200)
+    })
+    await eventually(async () => (await change(copied)) === 200)
+    assert.equal((await admin.get(`registry/repos/${copy}`)).body.catalogTier, 'CATALOG_TIER_BASE')
+  })
+
   test('the invites of organizations on other servers are found, and the response reports that there may be more', async () => {
     const [, one = '', other = ''] = database.urls
     const { admin, grpc } = createApiFixture(berth)

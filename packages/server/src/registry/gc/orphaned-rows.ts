@@ -20,7 +20,7 @@ import { type GcRun, pauseBetweenBatches } from './run.ts'
 /**
  * Deletes rows of resources that no longer exist: a node of the previous version does not delete from tables that only this version
  * knows. Uids are unique, so such rows are never needed again. Also deletes rows that name an organization
- * in which an identity has no role bindings, an email address no invite, or another organization no copy of its repos, any more.
+ * in which an identity has no role bindings, an email address no invite, or a repo no copy, any more.
  */
 export async function collectOrphanedRows(run: GcRun): Promise<void> {
   const { store, dryRun, tally, onProgress } = run

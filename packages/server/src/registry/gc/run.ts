@@ -11,7 +11,7 @@ export interface GcTotal {
 
 /**
  * `orphans`: rows of resources that no longer exist, and rows that name an organization in which an identity has no
- * role bindings, an email address no invite, or another organization no copy of its repos, any more. `links`: links of repos to blobs that none of their manifests reference. `blobs`:
+ * role bindings, an email address no invite, or a repo no copy, any more. `links`: links of repos to blobs that none of their manifests reference. `blobs`:
  * bytes without a link. `uploads`: expired uploads. `strays`: untracked bytes, which have no row in the database, as after a crash.
  */
 export const gcKinds = ['orphans', 'links', 'blobs', 'uploads', 'strays'] as const

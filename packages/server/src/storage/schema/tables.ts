@@ -208,12 +208,14 @@ export interface InvitedOrganizationRow {
 }
 
 /**
- * An organization that has, or had, copies of repos of another one: garbage collection deletes the row later. A distributed database finds the
- * copies of a repo in these organizations alone (ADR 114).
+ * Another organization that has, or had, copies of a repo: garbage collection deletes the row later. A distributed database finds the copies in
+ * these organizations alone (ADR 114).
  */
 export interface CopyingOrganizationRow {
-  /** The organization of the sources. */
+  /** The organization of the source; in a second row, `organization`. */
   root: string
+  /** uid of the repo. */
+  source: string
   /** uid. */
   organization: string
 }

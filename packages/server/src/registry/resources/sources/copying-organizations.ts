@@ -1,88 +1,116 @@
-import { descendantRange, rootOf } from '../../../api/uid.ts'
-import { lockVisibleOrganization } from '../../../iam/identities/organizations.ts'
-import { insertRows } from '../../../storage/bulk-rows.ts'
+import { rootOf } from '../../../api/uid.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../../../storage/db.ts'
 import { limitRoots, type NamedRoots } from '../../../storage/list/named-roots.ts'
-import { lockResource } from '../../../storage/resource-rows.ts'
 import type { CopyingOrganizationRow } from '../../../storage/schema/tables.ts'
 import type { Store } from '../../../storage/store.ts'
 
 /**
- * The organizations that have copies of repos of another one: there a distributed database finds the copies of a repo (ADR 114). The table never
- * lacks such an organization, for the same reason as `identity_organizations`; it has others until garbage collection.
+ * The other organizations that have copies of a repo: there a distributed database finds them (ADR 114). The table never lacks such an
+ * organization; it has others until garbage collection.
+ *
+ * In a distributed database, a copy and the row of its source are on two servers, and become visible one after the other. So there is a second
+ * row on the server of the copy. Each transaction that adds a copy, or must see all of them, writes it first, and thereby waits for the
+ * others.
  */
 
+type Pair = Pick<CopyingOrganizationRow, 'source' | 'organization'>
+
 /** Adds the organization of a repo before it copies `source`. */
-export async function recordCopyingOrganization(db: Db, tx: Tx, repo: string, source: string): Promise<void> {
-  const [organization, root] = [rootOf(repo), rootOf(source)]
-  if (organization === root) return
-  await lockResource(db, tx, 'groups', organization, 'share')
-  await insertRows(db, tx, 'copying_organizations', [{ root, organization }], { ifAbsent: true })
+export async function recordCopyingOrganization(tx: Tx, repo: string, source: string): Promise<void> {
+  const pair = { source, organization: rootOf(repo) }
+  if (pair.organization === rootOf(source)) return
+  await lockPair(tx, pair)
+  await write(tx, { root: rootOf(source), ...pair })
+}
+
+/** Until the transaction ends, no other one adds copies of the repo to the organization, or deletes the row of its source. */
+async function lockPair(tx: Tx, pair: Pair): Promise<void> {
+  await write(tx, { root: pair.organization, ...pair })
+}
+
+async function write(tx: Tx, row: CopyingOrganizationRow): Promise<void> {
+  const { organization } = row
+  await tx
+    .insertInto('copying_organizations')
+    .values(row)
+    // A row that another transaction has not committed yet is waited for.
+    .onConflict((conflict) =>
+      conflict.columns(['root', 'source', 'organization']).doUpdateSet({ organization }),
+    )
+    .execute()
 }
 
 /**
- * Returns the roots of all copies of a repo, for a statement on a distributed database, and waits for transactions that add copies there.
- * Undefined on one server, where nodes of 0.6 add copies without the organization.
+ * Returns the roots of all copies of a locked repo, for a statement on a distributed database, after the transactions that add copies. Undefined
+ * if they are too many for a statement, and on one server, where nodes of 0.6 add copies without the organization.
  */
-export async function lockRootsOfCopies(db: Db, tx: Tx, source: string): Promise<NamedRoots> {
+export async function readRootsOfCopies(db: Db, tx: Tx, source: string): Promise<NamedRoots> {
   if (!(await db.rules.isDistributed(db))) return undefined
   const rows = await tx
     .selectFrom('copying_organizations')
     .select('organization')
     .where('root', '=', rootOf(source))
+    .where('source', '=', source)
     .orderBy('organization')
     .execute()
-  // A transaction that has added a copy may have committed on the server of the source, and not yet on that of the copy.
-  for (const { organization } of rows) await lockResource(db, tx, 'groups', organization, 'update')
+  for (const { organization } of rows) await lockPair(tx, { source, organization })
   return limitRoots([rootOf(source), ...rows.map(({ organization }) => organization)])
 }
 
 const ROWS_PER_READ = 500
 
-/** Finds rows of organizations that have no copy of a repo of the other one any more. */
+/** Finds rows of organizations that have no copy of the repo any more. */
 export async function* findOrganizationsWithoutCopies(db: Db): AsyncGenerator<CopyingOrganizationRow> {
   for (let after: CopyingOrganizationRow | undefined; ; ) {
     const rows = await readRows(db, after)
-    for (const row of rows) if (!(await hasCopies(db.kysely, row))) yield row
+    for (const row of await withoutCopies(db.kysely, rows)) yield row
     if (rows.length < ROWS_PER_READ) return
     after = rows.at(-1)
   }
 }
 
 function readRows(db: Db, after: CopyingOrganizationRow | undefined): Promise<CopyingOrganizationRow[]> {
-  let query = db.kysely.selectFrom('copying_organizations').selectAll()
+  // Not the second row of each, which is deleted with it.
+  let query = db.kysely.selectFrom('copying_organizations').selectAll().whereRef('root', '<>', 'organization')
   if (after !== undefined)
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('root', 'organization'), '>', tuple(after.root, after.organization)),
+      eb(
+        refTuple('root', 'source', 'organization'),
+        '>',
+        tuple(after.root, after.source, after.organization),
+      ),
     )
-  return query.orderBy('root').orderBy('organization').limit(ROWS_PER_READ).execute()
+  return query.orderBy('root').orderBy('source').orderBy('organization').limit(ROWS_PER_READ).execute()
 }
 
-async function hasCopies(reader: Reader, { root, organization }: CopyingOrganizationRow): Promise<boolean> {
-  const { from, to } = descendantRange(root)
-  const copy = await reader
+async function withoutCopies<P extends Pair>(reader: Reader, pairs: readonly P[]): Promise<P[]> {
+  if (pairs.length === 0) return []
+  const organizations = pairs.map(({ organization }) => organization)
+  const sources = pairs.map(({ source }) => source)
+  const copied = await reader
     .selectFrom('repos')
-    .select('uid')
-    .where('root', '=', organization)
-    .where('source', '>=', from)
-    .where('source', '<', to)
-    .limit(1)
-    .executeTakeFirst()
-  return copy !== undefined
+    .select(['root', 'source'])
+    .distinct()
+    .where('root', 'in', organizations)
+    .where('source', 'in', sources)
+    .execute()
+  const found = new Set(copied.map(({ root, source }) => `${root} ${source}`))
+  return pairs.filter(({ organization, source }) => !found.has(`${organization} ${source}`))
 }
 
-/** Deletes such a row, if it still is one. */
+/** Deletes both rows of a repo and an organization, if it still has no copy. */
 export async function deleteOrganizationWithoutCopies(
   { db }: Pick<Store, 'db'>,
-  row: CopyingOrganizationRow,
+  { source, organization }: Pair,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
-    if (!(await lockVisibleOrganization(db, tx, row.organization))) return
-    if (await hasCopies(tx, row)) return
+    await lockPair(tx, { source, organization })
+    if ((await withoutCopies(tx, [{ source, organization }])).length === 0) return
     await tx
       .deleteFrom('copying_organizations')
-      .where('root', '=', row.root)
-      .where('organization', '=', row.organization)
+      .where('root', 'in', [rootOf(source), organization])
+      .where('source', '=', source)
+      .where('organization', '=', organization)
       .execute()
   })
 }

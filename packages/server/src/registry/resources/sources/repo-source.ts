@@ -11,7 +11,7 @@ import { lockResource } from '../../../storage/resource-rows.ts'
 import type { RepoRow } from '../../../storage/schema/tables.ts'
 import { runLongText, sqlText } from '../../../storage/sql-text.ts'
 import type { Store } from '../../../storage/store.ts'
-import { lockRootsOfCopies } from './copying-organizations.ts'
+import { readRootsOfCopies } from './copying-organizations.ts'
 
 /** Which repo another one copies. */
 
@@ -59,7 +59,7 @@ export async function findSource(
 
 /** Locks the repos that copy this one, in any organization; one by one, since they can be on several servers. */
 export async function lockCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
-  const roots = await lockRootsOfCopies(db, tx, source)
+  const roots = await readRootsOfCopies(db, tx, source)
   let query = tx.selectFrom('repos').select('uid').where('source', '=', source)
   if (roots !== undefined) query = query.where('root', 'in', roots)
   const found = await query.orderBy('uid').execute()

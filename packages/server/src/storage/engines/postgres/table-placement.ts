@@ -145,8 +145,8 @@ const completeRows: Readonly<Record<string, (kysely: Kysely) => Promise<unknown>
       from group_invites where email <> '' group by 1, 2
       on conflict do nothing`.execute(kysely),
   copying_organizations: (kysely) =>
-    sql`insert into copying_organizations (root, organization)
-      select distinct substr(source, 1, 40), root from repos where source <> '' and root <> substr(source, 1, 40)
+    sql`insert into copying_organizations (root, source, organization)
+      select distinct substr(source, 1, 40), source, root from repos where source <> '' and root <> substr(source, 1, 40)
       on conflict do nothing`.execute(kysely),
 }
 

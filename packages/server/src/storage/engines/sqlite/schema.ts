@@ -261,7 +261,7 @@ export const schema: WholeSchema = {
     "CREATE TABLE \"invited_organizations\" (\"root\" text not null, \"organization\" text not null, \"invited_ms\" integer not null, constraint \"invited_organizations_pk\" primary key (\"root\", \"organization\"))",
     "CREATE INDEX \"invited_organizations_by_time\" on \"invited_organizations\" (\"root\", \"invited_ms\")",
     "CREATE INDEX \"invited_organizations_by_organization\" on \"invited_organizations\" (\"organization\", \"root\")",
-    "CREATE TABLE \"copying_organizations\" (\"root\" text not null, \"organization\" text not null, constraint \"copying_organizations_pk\" primary key (\"root\", \"organization\")) without rowid",
+    "CREATE TABLE \"copying_organizations\" (\"root\" text not null, \"source\" text not null, \"organization\" text not null, constraint \"copying_organizations_pk\" primary key (\"root\", \"source\", \"organization\")) without rowid",
     "insert into \"migrations_lock\" (\"id\", \"is_locked\") values ('migration_lock', 0)",
   ],
 }
