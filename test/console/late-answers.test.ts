@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
 import { fileOf, wolfiDocument } from '../support/console/advisory-files.ts'
+import { chooseInCombobox } from '../support/console/combobox.ts'
 import { DRAWN_MS } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { hold } from '../support/console/held-requests.ts'
@@ -134,6 +135,59 @@ consoleSuite('answers that are late', (cast) => {
       await page.getByRole('heading', { level: 1, name: 'next' }).waitFor()
       await open(`/folders/${uid}`, name)
     }
+    assert.deepEqual(problems, [])
+  })
+
+  test('a password that arrives late does not replace another one, which is shown only once', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    await open(`/folders/${uid}?tab=pull-tokens`, name)
+    const dialog = page.getByRole('dialog')
+    const send = async (token: string) => {
+      await page.getByRole('button', { name: 'Create a pull token' }).first().click()
+      await dialog.getByRole('textbox', { name: 'Name' }).fill(token)
+      await dialog.getByRole('button', { name: 'Create the pull token' }).click()
+    }
+    const shown = (token: string) => page.getByRole('region', { name: `The new pull token ${token}` })
+    const creation = await hold(page, /\/iam\/v2beta1\/identities\//, { method: 'POST', isFirstOnly: true })
+    await send('late')
+    await creation.asked
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await send('next')
+    await shown('next').waitFor()
+    creation.release()
+    await shown('late').waitFor()
+    await shown('next').getByRole('button', { name: 'Copy the password' }).waitFor()
+    await shown('late').getByRole('button', { name: 'I have stored the password' }).click()
+    await shown('late').waitFor({ state: 'detached' })
+    await shown('next').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('an identity provider that is added after its dialog is closed is not opened over the next dialog', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    await open(`/settings/${uid}?tab=sign-in`, `Settings of ${name}`)
+    const dialog = page.getByRole('dialog')
+    const openDialog = () => page.getByRole('button', { name: 'Add an identity provider' }).first().click()
+    const fill = (field: string, text: string) =>
+      dialog.getByRole('textbox', { name: field, exact: true }).fill(text)
+    await openDialog()
+    await chooseInCombobox(page, 'Role of new users', 'viewer', 'viewer')
+    await fill('Name', 'late')
+    await fill('Issuer', 'https://accounts.google.com')
+    await fill('Client ID', 'berth')
+    const creation = await hold(page, /\/identityProviders\//, { method: 'POST', isFirstOnly: true })
+    await dialog.getByRole('button', { name: 'Add the identity provider' }).click()
+    await creation.asked
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await openDialog()
+    await fill('Client ID', 'typed')
+    creation.release()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('main', { includeHidden: true }).getByText('late', { exact: true }).waitFor()
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(await dialog.getByRole('textbox', { name: 'Client ID', exact: true }).inputValue(), 'typed')
     assert.deepEqual(problems, [])
   })
 

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
-/** Says, after a request, whether the component is still on the page: a dialog can be closed before the server responds. */
+/** Returns a ref that is true while the component is on the page: a dialog can be closed before the server responds. */
 export function useIsShown(): RefObject<boolean> {
   const isShown = useRef(true)
   useEffect(() => {

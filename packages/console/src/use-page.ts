@@ -20,8 +20,8 @@ export function useLeave(): (to: NavigateOptions) => Promise<void> {
   const navigate = useNavigate()
   const isOnPage = useIsOnPage()
   return async (to) => {
-    // What was entered is sent: nothing is lost.
-    if (isOnPage()) await navigate({ ...to, ignoreBlocker: true })
+    // By default, what was entered is sent: nothing is lost.
+    if (isOnPage()) await navigate({ ignoreBlocker: true, ...to })
   }
 }
 

@@ -33,7 +33,8 @@ function Received({ invite }: { readonly invite: ReceivedInvite }) {
     onSuccess: async () => {
       // What the user may see has changed.
       await queryClient.invalidateQueries()
-      await leave({ to: '/folders/$', params: { _splat: parentOf(uid) }, search: {} })
+      // A dialog may have been opened meanwhile, with a form.
+      await leave({ to: '/folders/$', params: { _splat: parentOf(uid) }, search: {}, ignoreBlocker: false })
     },
   })
   return (

@@ -13,8 +13,10 @@ import { violationOf } from '../../api/query-client.ts'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent } from '../../components/copy.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { reportLateFailure } from '../../components/late-failures.ts'
 import { NameFields } from '../../components/name-fields.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
+import { useIsShown } from '../../use-is-shown.ts'
 import { useLeave } from '../../use-page.ts'
 import { useSendWhenLoaded } from '../../use-send-when-loaded.ts'
 import type { StepProps } from './create-identity.tsx'
@@ -27,6 +29,7 @@ const PULL_ROLE = 'registry.pull'
 /** The last step: the name and the role, and the creation of both or neither. */
 export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const leave = useLeave()
+  const isShown = useIsShown()
   const organization = organizationOf(folder.uid)
   const path = usePath(folder.uid, folder.name)
   const missing = useAccess().missing(folder.uid, 'role_bindings.create')
@@ -58,6 +61,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
         replace: true,
       })
     } catch (error) {
+      if (!isShown.current) return reportLateFailure('Create the identity', error)
       setFailure(error)
       setWorking(false)
     }

@@ -26,7 +26,9 @@ export function Invites({ uid, name }: FolderTabProps) {
   const access = useAccess()
   const path = usePath(uid, name)
   const [dialog, setDialog] = useState<OpenDialog | undefined>()
-  const [created, setCreated] = useState<GroupInvite | undefined>()
+  /** One whose dialog is closed already does not replace another one, whose link is shown only once. */
+  const [created, setCreated] = useState<readonly GroupInvite[]>([])
+  const show = (invite: GroupInvite) => setCreated((shown) => [invite, ...shown])
   const close = () => setDialog(undefined)
   const [canCreate, canDelete] = ['group_invites.create', 'group_invites.delete'].map((capability) =>
     access.missing(uid, capability),
@@ -40,7 +42,9 @@ export function Invites({ uid, name }: FolderTabProps) {
           onPress={() => setDialog({ kind: 'create' })}
         />
       </div>
-      {created !== undefined && <Created invite={created} />}
+      {created.map((invite) => (
+        <Created key={invite.uid} invite={invite} />
+      ))}
       <PageList
         label="Invites"
         query={invitesQuery(uid)}
@@ -87,12 +91,10 @@ export function Invites({ uid, name }: FolderTabProps) {
       />
       <Accepted uid={uid} />
       <Equivalent command={`berth iam invites list --parent ${quoted(path)}`} />
-      {dialog?.kind === 'create' && (
-        <InviteDialog uid={uid} path={path} onClose={close} onCreated={setCreated} />
-      )}
+      {dialog?.kind === 'create' && <InviteDialog uid={uid} path={path} onClose={close} onCreated={show} />}
       {dialog?.kind === 'revoke' && <RevokeInviteDialog uid={uid} invite={dialog.invite} onClose={close} />}
       {dialog?.kind === 'again' && (
-        <SendAgainDialog uid={uid} invite={dialog.invite} onClose={close} onCreated={setCreated} />
+        <SendAgainDialog uid={uid} invite={dialog.invite} onClose={close} onCreated={show} />
       )}
     </>
   )

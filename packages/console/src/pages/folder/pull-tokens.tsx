@@ -29,8 +29,11 @@ export function PullTokens({ uid, name }: FolderTabProps) {
   const path = usePath(uid, name)
   const access = useAccess()
   const [dialog, setDialog] = useState<'create' | Identity | undefined>()
-  // The password is here only, until the user leaves the page.
-  const [created, setCreated] = useState<PullToken | undefined>()
+  /**
+   * The passwords are here only, until the user leaves the page. One whose dialog is closed already does not replace another one.
+   */
+  const [created, setCreated] = useState<readonly PullToken[]>([])
+  const hide = (identity: string) => setCreated((shown) => shown.filter((one) => one.identity !== identity))
   const close = () => setDialog(undefined)
   return (
     <>
@@ -41,7 +44,9 @@ export function PullTokens({ uid, name }: FolderTabProps) {
           onPress={() => setDialog('create')}
         />
       </div>
-      {created !== undefined && <NewPullToken created={created} onClose={() => setCreated(undefined)} />}
+      {created.map((one) => (
+        <NewPullToken key={one.identity} created={one} onClose={() => hide(one.identity)} />
+      ))}
       <ExpiringBelow folder={uid} />
       <PageList
         label="Pull tokens"
@@ -105,14 +110,15 @@ export function PullTokens({ uid, name }: FolderTabProps) {
       />
       <Equivalent command={`berth auth pull-token list --no-recursive --parent ${quoted(path)}`} />
       {dialog === 'create' && (
-        <CreatePullTokenDialog uid={uid} path={path} onClose={close} onCreated={setCreated} />
+        <CreatePullTokenDialog
+          uid={uid}
+          path={path}
+          onClose={close}
+          onCreated={(one) => setCreated((shown) => [one, ...shown])}
+        />
       )}
       {dialog !== undefined && dialog !== 'create' && (
-        <RevokePullTokenDialog
-          identity={dialog}
-          onClose={close}
-          onRevoked={() => created?.identity === dialog.uid && setCreated(undefined)}
-        />
+        <RevokePullTokenDialog identity={dialog} onClose={close} onRevoked={() => hide(dialog.uid)} />
       )}
     </>
   )

@@ -35,7 +35,9 @@ export function Accounts() {
   const queries = useQueryClient()
   const missing = access.missing('', 'operator.update')
   const [dialog, setDialog] = useState<OpenDialog | undefined>()
-  const [link, setLink] = useState<AccountLink | undefined>()
+  /** One whose dialog is closed already does not replace another one, which is shown only once. */
+  const [links, setLinks] = useState<readonly AccountLink[]>([])
+  const show = (link: AccountLink) => setLinks((shown) => [link, ...shown])
   const close = () => setDialog(undefined)
   const refresh = () => queries.invalidateQueries({ queryKey: ['operator'] })
   return (
@@ -43,12 +45,12 @@ export function Accounts() {
       <div className="tab-actions">
         <ActionButton label="Create an account" missing={missing} onPress={() => setDialog('create')} />
       </div>
-      {link !== undefined && (
-        <Secret text={link.link} label="the link">
-          Send this link to {link.localAccount?.email}, to choose a password. It works once, until{' '}
-          <Time value={link.expireTime} />.
+      {links.map(({ link, localAccount, expireTime }) => (
+        <Secret key={link} text={link} label="the link">
+          Send this link to {localAccount?.email}, to choose a password. It works once, until{' '}
+          <Time value={expireTime} />.
         </Secret>
-      )}
+      ))}
       <FilterBar>
         <TextFilter label="Search" name="q" placeholder="Name, email or uid" />
         <SelectFilter
@@ -95,9 +97,9 @@ export function Accounts() {
         empty={<p>No users match. Remove a filter, or create an account.</p>}
       />
       {kind !== PROVIDER && <Equivalent command={listCommandOf(state)} />}
-      {dialog === 'create' && <CreateDialog onClose={close} onCreated={setLink} refresh={refresh} />}
+      {dialog === 'create' && <CreateDialog onClose={close} onCreated={show} refresh={refresh} />}
       {typeof dialog === 'object' && (
-        <AccountDialog {...dialog} onClose={close} onLink={setLink} refresh={refresh} />
+        <AccountDialog {...dialog} onClose={close} onLink={show} refresh={refresh} />
       )}
     </>
   )

@@ -16,6 +16,7 @@ import type { PlainColumn } from '../../components/plain-table.tsx'
 import { Bytes, plural } from '../../components/quantity.tsx'
 import { NotPermitted } from '../../components/reasons.tsx'
 import { Time } from '../../components/time.tsx'
+import { without } from '../../selections.ts'
 import { TagFindings } from '../contents/findings-cells.tsx'
 import { DeleteTagsDialog } from './delete-tags.tsx'
 import type { RepoTabProps } from './repo.tsx'
@@ -120,7 +121,7 @@ export function Tags({ repo, path }: RepoTabProps) {
           path={path}
           uids={[...selected]}
           onClose={() => setDeleting(false)}
-          onDeleted={() => setSelected(new Set())}
+          onDeleted={() => setSelected((now) => without(now, selected))}
         />
       )}
     </>

@@ -18,6 +18,7 @@ import { PageList } from '../../components/page-list.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
 import { plural } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
+import { without } from '../../selections.ts'
 import type { SettingsTabProps } from './settings.tsx'
 
 /** Which role the members of a group at an identity provider receive. */
@@ -88,7 +89,11 @@ export function Mappings({ organization }: SettingsTabProps) {
       <Equivalent command={`berth iam group-mappings list --parent ${quoted(organization.value.name)}`} />
       {dialog === 'create' && <CreateMappingDialog uid={uid} providers={providers} onClose={close} />}
       {dialog === 'delete' && (
-        <DeleteMappingsDialog mappings={selected} onClose={close} onDeleted={() => setSelected(new Set())} />
+        <DeleteMappingsDialog
+          mappings={selected}
+          onClose={close}
+          onDeleted={() => setSelected((now) => without(now, selected))}
+        />
       )}
     </>
   )

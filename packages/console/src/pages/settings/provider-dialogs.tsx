@@ -9,6 +9,7 @@ import { CheckboxField, Field, SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { NameFields } from '../../components/name-fields.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
+import { useIsShown } from '../../use-is-shown.ts'
 
 /** Dialogs that create and change an OpenID provider. */
 
@@ -83,6 +84,7 @@ interface CreateProviderDialogProps {
 
 export function CreateProviderDialog({ organization, onClose, onCreated }: CreateProviderDialogProps) {
   const queries = useQueryClient()
+  const isShown = useIsShown()
   const [form, setForm] = useState(emptyForm)
   return (
     <FormDialog
@@ -94,7 +96,7 @@ export function CreateProviderDialog({ organization, onClose, onCreated }: Creat
       submit={async () => {
         const { uid } = await api.identityProviders.create(organization, messageOfForm(form))
         await queries.invalidateQueries({ queryKey: ['identity-providers', organization] })
-        onCreated(uid)
+        if (isShown.current) onCreated(uid)
       }}
     >
       {(failure) => (
