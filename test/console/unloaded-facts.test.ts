@@ -141,9 +141,10 @@ consoleSuite(
       await open(`/folders/${uid}`, organization.name)
       const tree = page.getByRole('tree')
       const team = tree.getByRole('treeitem', { name: 'team' })
-      await team.focus()
+      await team.waitFor()
+      // Before the focus, which may load the folder in advance.
       const failure = await breakOff(page, /\/iam\/v2beta1\/groups/)
-      await page.keyboard.press('ArrowRight')
+      await team.press('ArrowRight')
       await tree.getByRole('treeitem', { name: 'Folders not available' }).waitFor()
       await failure.restore()
       await tree.getByRole('treeitem', { name: 'Folders not available' }).click()

@@ -4,6 +4,8 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 
 /** Reached only if something is wrong: a busy machine takes long. */
 export const PATIENCE_MS = 60_000
+/** Reached only if what is read changes, and never becomes what it should be. */
+const PATIENCE_IN_ALL_MS = 5 * PATIENCE_MS
 const POLL_MS = 20
 
 /**
@@ -16,13 +18,17 @@ export async function eventually<T>(
   isSo: (value: T) => boolean = Boolean,
   { pollMs = POLL_MS, patienceMs }: { readonly pollMs?: number; readonly patienceMs?: number } = {},
 ): Promise<NonNullable<T>> {
+  const unchangedMsMax = patienceMs ?? PATIENCE_MS
+  const msMax = patienceMs ?? PATIENCE_IN_ALL_MS
+  const startMs = performance.now()
   let last: T | undefined
-  for (let sinceMs = performance.now(); ; await pause(pollMs)) {
+  for (let changedMs = startMs; ; await pause(pollMs)) {
     const value = await read()
     if (isSo(value)) return value as NonNullable<T>
-    if (patienceMs === undefined && !isDeepStrictEqual(value, last)) sinceMs = performance.now()
+    const nowMs = performance.now()
+    if (!isDeepStrictEqual(value, last)) changedMs = nowMs
     last = value
-    const waitedMs = performance.now() - sinceMs
-    assert.ok(waitedMs < (patienceMs ?? PATIENCE_MS), `not in ${Math.round(waitedMs)} ms: ${inspect(value)}`)
+    const hasPatience = nowMs - changedMs < unchangedMsMax && nowMs - startMs < msMax
+    assert.ok(hasPatience, `not in ${Math.round(nowMs - startMs)} ms: ${inspect(value)}`)
   }
 }
