@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { rootOf } from '@berth/server/api/uid.ts'
 import { recordCopyingOrganization } from '@berth/server/registry/resources/sources/copying-organizations.ts'
-import { inTransaction, type Tx } from '@berth/server/storage/db.ts'
+import { type Db, inTransaction, type Tx } from '@berth/server/storage/db.ts'
 import * as migration from '@berth/server/storage/migrations/0042-copying-organizations.ts'
 import { type Api, apiOf, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { databases } from '../support/database/databases.ts'
@@ -84,7 +84,7 @@ onEveryDatabase('organizations with copies of repos', (cast) => {
     assert.deepEqual(await storedOf(berth, source), [])
   })
 
-  test('a change of a source reaches copies that are added, moved and collected at the same time', async () => {
+  test('a change of a source reaches copies that are added at the same time, while garbage is collected', async () => {
     const { admin, berth } = cast()
     const root = await createOrganization(admin)
     const groups = [await createOrganization(admin), await createOrganization(admin)]
@@ -135,8 +135,8 @@ for (const database of databases) {
 /** PGlite and SQLite have one transaction at a time. */
 for (const database of databases.filter(({ name }) => ['postgres', 'citus'].includes(name))) {
   /** Adds a copy to another organization as a request does, but without a lock of the source, whose server has committed. */
-  const addCopy = async (tx: Tx, source: string, organization: string, uid: string) => {
-    await recordCopyingOrganization(tx, uid, source)
+  const addCopy = async (db: Db, tx: Tx, source: string, organization: string, uid: string) => {
+    await recordCopyingOrganization(db, tx, uid, source)
     const row = await tx
       .selectFrom('repos')
       .selectAll()
@@ -158,7 +158,7 @@ for (const database of databases.filter(({ name }) => ['postgres', 'citus'].incl
     const first = await createCopy(admin, organization, source)
     assert.equal((await admin.delete(`registry/repos/${first}`)).status, 200)
     await collectBeforeCommit(berth, (tx) =>
-      addCopy(tx, source, organization, `${organization}/${'0'.repeat(16)}`),
+      addCopy(dbOf(berth), tx, source, organization, `${organization}/${'0'.repeat(16)}`),
     )
     assert.deepEqual(await storedOf(berth, source), [organization])
   })
@@ -174,8 +174,9 @@ for (const database of databases.filter(({ name }) => ['postgres', 'citus'].incl
     await createCopy(admin, organization, source)
     const late = `${organization}/${'0'.repeat(16)}`
     const [isWritten, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const adding = inTransaction(dbOf(berth), async (tx) => {
-      await addCopy(tx, source, organization, late)
+    const db = dbOf(berth)
+    const adding = inTransaction(db, async (tx) => {
+      await addCopy(db, tx, source, organization, late)
       isWritten.resolve()
       await end.promise
     })

@@ -8,6 +8,21 @@ import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-te
 /** Bound values in one statement; both engines accept more. */
 const VALUES_MAX = 2000
 
+/** Rows of a page. */
+const PAGE_ROWS = 500
+
+/** Reads all rows in pages. `read` returns at most `limit` rows, in the order of a key, that follow the row `after`. */
+export async function* readPages<Row>(
+  read: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (let after: Row | undefined; ; ) {
+    const page = await read(after, PAGE_ROWS)
+    yield page
+    if (page.length < PAGE_ROWS) return
+    after = page.at(-1)
+  }
+}
+
 /** Inserts rows; `ifAbsent`: rows whose key exists stay unchanged. */
 export async function insertRows<T extends keyof Tables & string>(
   db: Db,

@@ -1,5 +1,5 @@
 import { rootOf, type Uid } from '../../api/uid.ts'
-import { insertRows } from '../../storage/bulk-rows.ts'
+import { insertRows, readPages } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.ts'
 import { limitRoots, type NamedRoots } from '../../storage/list/named-roots.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
@@ -61,19 +61,17 @@ export async function deleteIdentityOrganizations(tx: Tx, identity: string): Pro
     .execute()
 }
 
-const ROWS_PER_READ = 500
-
 /** Finds rows of organizations in which the identity has no binding any more. */
 export async function* findUnboundOrganizations(db: Db): AsyncGenerator<IdentityOrganizationRow> {
-  for (let after: IdentityOrganizationRow | undefined; ; ) {
-    const rows = await readRows(db, after)
-    for (const row of await withoutBindings(db.kysely, rows)) yield row
-    if (rows.length < ROWS_PER_READ) return
-    after = rows.at(-1)
-  }
+  for await (const rows of readPages<IdentityOrganizationRow>((after, limit) => readRows(db, after, limit)))
+    yield* await withoutBindings(db.kysely, rows)
 }
 
-function readRows(db: Db, after: IdentityOrganizationRow | undefined): Promise<IdentityOrganizationRow[]> {
+function readRows(
+  db: Db,
+  after: IdentityOrganizationRow | undefined,
+  limit: number,
+): Promise<IdentityOrganizationRow[]> {
   let query = db.kysely.selectFrom('identity_organizations').selectAll()
   if (after !== undefined)
     query = query.where(({ eb, refTuple, tuple }) =>
@@ -83,7 +81,7 @@ function readRows(db: Db, after: IdentityOrganizationRow | undefined): Promise<I
         tuple(after.root, after.identity_uid, after.organization),
       ),
     )
-  return query.orderBy('root').orderBy('identity_uid').orderBy('organization').limit(ROWS_PER_READ).execute()
+  return query.orderBy('root').orderBy('identity_uid').orderBy('organization').limit(limit).execute()
 }
 
 async function withoutBindings(

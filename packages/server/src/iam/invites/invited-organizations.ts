@@ -3,10 +3,11 @@ import { normalizeEmail } from '../../api/fields.ts'
 import { ROOT_CHARS, rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { readPages } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../../storage/db.ts'
 import { readReachable } from '../../storage/list/lost-servers.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
-import type { InvitedOrganizationRow } from '../../storage/schema/tables.ts'
+import type { GroupInviteRow, InvitedOrganizationRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { lockVisibleOrganization } from '../identities/organizations.ts'
 
@@ -64,50 +65,44 @@ export async function readInvitedOrganizations(db: Db, email: string): Promise<I
 
 type Key = Pick<InvitedOrganizationRow, 'root' | 'organization'>
 
-const ROWS_PER_READ = 500
-
 /** Finds rows of organizations that have no invite for the address any more; each time those of one organization, or none. */
 export async function* findUninvitingOrganizations(db: Db): AsyncGenerator<readonly Key[]> {
   let invited: { readonly organization: string; readonly roots: ReadonlySet<string> } | undefined
-  for (let after: Key | undefined; ; ) {
-    const rows = await readRows(db, after)
+  for await (const rows of readPages<Key>((after, limit) => readRows(db, after, limit)))
     for (const [organization, keys] of Map.groupBy(rows, (row) => row.organization)) {
       if (invited?.organization !== organization)
         invited = { organization, roots: await readInvitedRoots(db.kysely, organization) }
       const { roots } = invited
       yield keys.filter(({ root }) => !roots.has(root))
     }
-    if (rows.length < ROWS_PER_READ) return
-    after = rows.at(-1)
-  }
 }
 
-function readRows(db: Db, after: Key | undefined): Promise<Key[]> {
+function readRows(db: Db, after: Key | undefined, limit: number): Promise<Key[]> {
   let query = db.kysely.selectFrom('invited_organizations').select(['root', 'organization'])
   if (after !== undefined)
     query = query.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('organization', 'root'), '>', tuple(after.organization, after.root)),
     )
-  return query.orderBy('organization').orderBy('root').limit(ROWS_PER_READ).execute()
+  return query.orderBy('organization').orderBy('root').limit(limit).execute()
 }
 
 /** Returns the roots of the addresses that an organization has invites for. */
 async function readInvitedRoots(reader: Reader, organization: string): Promise<ReadonlySet<string>> {
   const roots = new Set<string>()
-  for (let after = ''; ; ) {
-    const invites = await reader
+  const read = (after: Pick<GroupInviteRow, 'uid' | 'email'> | undefined, limit: number) =>
+    reader
       .selectFrom('group_invites')
       .select(['uid', 'email'])
       .where('root', '=', organization)
-      .where('uid', '>', after)
+      .where('uid', '>', after?.uid ?? '')
       .orderBy('uid')
-      .limit(ROWS_PER_READ)
+      .limit(limit)
       .execute()
+  for await (const invites of readPages(read)) {
     for (const { email } of invites) if (email !== '') roots.add(emailRoot(email))
-    if (invites.length < ROWS_PER_READ) return roots
-    after = invites.at(-1)?.uid ?? ''
     await yieldToEventLoop()
   }
+  return roots
 }
 
 /** Deletes rows of one organization, if they still have no invite. */

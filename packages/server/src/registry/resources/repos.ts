@@ -110,7 +110,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
         return { next: requested, origin, violations: [checkSource(source)] }
       if (row.uid !== current.syncConfig?.source) {
         origin = toRepo(row)
-        await recordCopyingOrganization(tx, uid, row.uid)
+        await recordCopyingOrganization(db, tx, uid, row.uid)
       }
       source = row.uid
     }

@@ -1,4 +1,5 @@
 import { rootOf } from '../../../api/uid.ts'
+import { readPages, upsertRows } from '../../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../../../storage/db.ts'
 import { limitRoots, type NamedRoots } from '../../../storage/list/named-roots.ts'
 import type { CopyingOrganizationRow } from '../../../storage/schema/tables.ts'
@@ -16,33 +17,29 @@ import type { Store } from '../../../storage/store.ts'
 type Pair = Pick<CopyingOrganizationRow, 'source' | 'organization'>
 
 /** Adds the organization of a repo before it copies `source`. */
-export async function recordCopyingOrganization(tx: Tx, repo: string, source: string): Promise<void> {
+export async function recordCopyingOrganization(db: Db, tx: Tx, repo: string, source: string): Promise<void> {
   const pair = { source, organization: rootOf(repo) }
   if (pair.organization === rootOf(source)) return
-  await lockPair(tx, pair)
-  await write(tx, { root: rootOf(source), ...pair })
+  await lockPair(db, tx, pair)
+  await write(db, tx, { root: rootOf(source), ...pair })
 }
 
 /** Until the transaction ends, no other one adds copies of the repo to the organization, or deletes the row of its source. */
-async function lockPair(tx: Tx, pair: Pair): Promise<void> {
-  await write(tx, { root: pair.organization, ...pair })
+async function lockPair(db: Db, tx: Tx, pair: Pair): Promise<void> {
+  await write(db, tx, { root: pair.organization, ...pair })
 }
 
-async function write(tx: Tx, row: CopyingOrganizationRow): Promise<void> {
-  const { organization } = row
-  await tx
-    .insertInto('copying_organizations')
-    .values(row)
-    // A row that another transaction has not committed yet is waited for.
-    .onConflict((conflict) =>
-      conflict.columns(['root', 'source', 'organization']).doUpdateSet({ organization }),
-    )
-    .execute()
+/** Waits for other transactions that write the row or delete it, also if it is not visible yet. */
+async function write(db: Db, tx: Tx, row: CopyingOrganizationRow): Promise<void> {
+  await upsertRows(db, tx, 'copying_organizations', [row], {
+    key: ['root', 'source', 'organization'],
+    values: ['organization'],
+  })
 }
 
 /**
- * Returns the roots of all copies of a locked repo, for a statement on a distributed database, after the transactions that add copies. Undefined
- * if they are too many for a statement, and on one server, where nodes of 0.6 add copies without the organization.
+ * Waits for transactions that add copies of a locked repo, and returns the roots of all its copies, for a statement on a distributed database.
+ * Undefined if there are too many for a statement, and on one server, where nodes of 0.6 add copies without the organization.
  */
 export async function readRootsOfCopies(db: Db, tx: Tx, source: string): Promise<NamedRoots> {
   if (!(await db.rules.isDistributed(db))) return undefined
@@ -53,23 +50,21 @@ export async function readRootsOfCopies(db: Db, tx: Tx, source: string): Promise
     .where('source', '=', source)
     .orderBy('organization')
     .execute()
-  for (const { organization } of rows) await lockPair(tx, { source, organization })
+  for (const { organization } of rows) await lockPair(db, tx, { source, organization })
   return limitRoots([rootOf(source), ...rows.map(({ organization }) => organization)])
 }
 
-const ROWS_PER_READ = 500
-
 /** Finds rows of organizations that have no copy of the repo any more. */
 export async function* findOrganizationsWithoutCopies(db: Db): AsyncGenerator<CopyingOrganizationRow> {
-  for (let after: CopyingOrganizationRow | undefined; ; ) {
-    const rows = await readRows(db, after)
-    for (const row of await withoutCopies(db.kysely, rows)) yield row
-    if (rows.length < ROWS_PER_READ) return
-    after = rows.at(-1)
-  }
+  for await (const rows of readPages<CopyingOrganizationRow>((after, limit) => readRows(db, after, limit)))
+    yield* await withoutCopies(db.kysely, rows)
 }
 
-function readRows(db: Db, after: CopyingOrganizationRow | undefined): Promise<CopyingOrganizationRow[]> {
+function readRows(
+  db: Db,
+  after: CopyingOrganizationRow | undefined,
+  limit: number,
+): Promise<CopyingOrganizationRow[]> {
   // Not the second row of each, which is deleted with it.
   let query = db.kysely.selectFrom('copying_organizations').selectAll().whereRef('root', '<>', 'organization')
   if (after !== undefined)
@@ -80,7 +75,7 @@ function readRows(db: Db, after: CopyingOrganizationRow | undefined): Promise<Co
         tuple(after.root, after.source, after.organization),
       ),
     )
-  return query.orderBy('root').orderBy('source').orderBy('organization').limit(ROWS_PER_READ).execute()
+  return query.orderBy('root').orderBy('source').orderBy('organization').limit(limit).execute()
 }
 
 async function withoutCopies<P extends Pair>(reader: Reader, pairs: readonly P[]): Promise<P[]> {
@@ -104,7 +99,7 @@ export async function deleteOrganizationWithoutCopies(
   { source, organization }: Pair,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
-    await lockPair(tx, { source, organization })
+    await lockPair(db, tx, { source, organization })
     if ((await withoutCopies(tx, [{ source, organization }])).length === 0) return
     await tx
       .deleteFrom('copying_organizations')
