@@ -1,55 +1,48 @@
 import {
+  type AnyDesc,
+  create,
   type DescExtension,
-  type DescField,
   type DescMessage,
+  hasOption as decodeHasOption,
   getOption as decodeOption,
-  fromBinary,
-  type Message,
   type getOption as protobufGetOption,
+  type hasOption as protobufHasOption,
 } from '@bufbuild/protobuf'
-import { BinaryWriter } from '@bufbuild/protobuf/wire'
+import type { CompactOptions, WithOptionValues } from './file-descriptors.ts'
 
-/** Options of the schema, such as the access rule of a method. */
+/** Options of the schema, such as the access rule of a method. Those of protobuf-es decode the message of the whole file. */
 
-interface DecodedOption {
-  readonly container: DescMessage
-  readonly localName: string
-  readonly unset: unknown
-  /** By the message of all options of an element. */
-  readonly values: WeakMap<Message, unknown>
-}
+/** Messages by the value from which they were created. */
+const messages = new WeakMap<object, unknown>()
+const defaults = new WeakMap<DescExtension, unknown>()
 
-const decodedOptions = new WeakMap<DescExtension, DecodedOption>()
-
-/**
- * Returns the value of an option, or its default. Equal to `getOption` of protobuf-es, which creates a descriptor and decodes the value in
- * each call; here both are created once, so callers must not change the value.
- */
-export const getOption = ((
-  element: { readonly proto: { readonly options?: Message } },
-  option: DescExtension,
-) => {
-  const decoded = decodedOptions.get(option) ?? decode(option)
-  const { options } = element.proto
-  const fields = options?.$unknown?.filter(({ no }) => no === option.number) ?? []
-  if (options === undefined || fields.length === 0) return decoded.unset
-  const known = decoded.values.get(options)
-  if (known !== undefined) return known
-  const writer = new BinaryWriter()
-  for (const { no, wireType, data } of fields) writer.tag(no, wireType).raw(data)
-  const message = fromBinary(decoded.container, writer.finish()) as Message & Record<string, unknown>
-  const value = message[decoded.localName]
-  decoded.values.set(options, value)
-  return value
+/** Returns the value of an option, or its default. The same as `getOption` of protobuf-es, but callers must not change the value. */
+export const getOption = ((element: AnyDesc & WithOptionValues, option: DescExtension) => {
+  if (!('optionValues' in element)) return decodeOption(element, option)
+  const value = valueOf(element.optionValues, option)
+  if (value === undefined) return defaultOf(option)
+  return option.fieldKind === 'message' ? messageOf(value as Record<string, unknown>, option) : value
 }) as typeof protobufGetOption
 
-/** Describes a message with the option as its only field. */
-function decode(option: DescExtension): DecodedOption {
-  const localName = option.typeName
-  const field = { ...option, kind: 'field', parent: option.extendee, localName } as unknown as DescField
-  const container: DescMessage = { ...option.extendee, fields: [field], members: [field], oneofs: [] }
-  const unset = decodeOption({ proto: {} } as never, option)
-  const decoded = { container, localName, unset, values: new WeakMap() }
-  decodedOptions.set(option, decoded)
-  return decoded
+/** Returns whether an option is set. The same as `hasOption` of protobuf-es. */
+export const hasOption = ((element: AnyDesc & WithOptionValues, option: DescExtension) =>
+  'optionValues' in element
+    ? valueOf(element.optionValues, option) !== undefined
+    : decodeHasOption(element, option)) as typeof protobufHasOption
+
+function valueOf(options: CompactOptions | undefined, { number }: DescExtension): unknown {
+  return options?.find(([of]) => of === number)?.[1]
+}
+
+function defaultOf(option: DescExtension): unknown {
+  if (!defaults.has(option)) defaults.set(option, decodeOption({ proto: {} } as never, option))
+  return defaults.get(option)
+}
+
+function messageOf(value: Record<string, unknown>, { message: schema }: DescExtension): unknown {
+  const known = messages.get(value)
+  if (known !== undefined) return known
+  const message = create(schema as DescMessage, value)
+  messages.set(value, message)
+  return message
 }

@@ -2,7 +2,8 @@
 // @generated from file annotations/auth.proto (package chainguard.annotations, syntax proto3)
 /* eslint-disable */
 
-import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { extDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../src/file-descriptors.ts";
 import { file_capabilities_capabilities } from "../capabilities/capabilities_pb.js";
 import { file_google_protobuf_descriptor, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
 
@@ -10,7 +11,7 @@ import { file_google_protobuf_descriptor, file_google_protobuf_empty } from "@bu
  * Describes the file annotations/auth.proto.
  */
 export const file_annotations_auth = /*@__PURE__*/
-  fileDesc("ChZhbm5vdGF0aW9ucy9hdXRoLnByb3RvEhZjaGFpbmd1YXJkLmFubm90YXRpb25zIsUBCgNJQU0SKgoIZGlzYWJsZWQYASABKAsyFi5nb29nbGUucHJvdG9idWYuRW1wdHlIABI0CgdlbmFibGVkGAIgASgLMiEuY2hhaW5ndWFyZC5hbm5vdGF0aW9ucy5JQU0uUnVsZXNIABpUCgVSdWxlcxI5CgxjYXBhYmlsaXRpZXMYASADKA4yIy5jaGFpbmd1YXJkLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIQgYKBG1vZGU6UAoDaWFtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY8YWlWiABKAsyGy5jaGFpbmd1YXJkLmFubm90YXRpb25zLklBTVIDaWFtOj0KCWlhbV9zY29wZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY8oWlWiABKAhSCGlhbVNjb3BlYgZwcm90bzM", [file_capabilities_capabilities, file_google_protobuf_descriptor, file_google_protobuf_empty]);
+  fileDesc('["annotations/auth","chainguard.annotations",[["IAM",[["disabled",1,"google.protobuf.Empty",0,0,0,1],["enabled",2,".IAM.Rules",0,0,0,1]],[["mode"]],[["Rules",[["capabilities",1,"chainguard.capabilities.Capability",0,3],["unscoped",2,8]]]]]],[],[],[["google.protobuf.MethodOptions","iam",189350641,".IAM"],["google.protobuf.FieldOptions","iam_scope",189350642,8]]]', [file_capabilities_capabilities, file_google_protobuf_descriptor, file_google_protobuf_empty]);
 
 /**
  * Describes the message chainguard.annotations.IAM.

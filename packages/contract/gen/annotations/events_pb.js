@@ -2,14 +2,15 @@
 // @generated from file annotations/events.proto (package chainguard.annotations, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, extDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, extDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../src/file-descriptors.ts";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file annotations/events.proto.
  */
 export const file_annotations_events = /*@__PURE__*/
-  fileDesc("Chhhbm5vdGF0aW9ucy9ldmVudHMucHJvdG8SFmNoYWluZ3VhcmQuYW5ub3RhdGlvbnMinwEKD0V2ZW50QXR0cmlidXRlcxIMCgR0eXBlGAEgASgJEhIKCmV4dGVuc2lvbnMYAiADKAkSQgoIYXVkaWVuY2UYAyABKA4yMC5jaGFpbmd1YXJkLmFubm90YXRpb25zLkV2ZW50QXR0cmlidXRlcy5BdWRpZW5jZSImCghBdWRpZW5jZRIMCghJTlRFUk5BTBAAEgwKCENVU1RPTUVSEAE6YwoGZXZlbnRzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYiO7BvwEgASgLMicuY2hhaW5ndWFyZC5hbm5vdGF0aW9ucy5FdmVudEF0dHJpYnV0ZXNSBmV2ZW50c2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc('["annotations/events","chainguard.annotations",[["EventAttributes",[["type",1,9],["extensions",2,9,0,2],["audience",3,".EventAttributes.Audience"]],[],[],[["Audience","",[["INTERNAL"],["CUSTOMER",1]]]]]],[],[],[["google.protobuf.MethodOptions","events",401635080,".EventAttributes"]]]', [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message chainguard.annotations.EventAttributes.

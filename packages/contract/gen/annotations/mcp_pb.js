@@ -2,14 +2,15 @@
 // @generated from file annotations/mcp.proto (package chainguard.annotations, syntax proto3)
 /* eslint-disable */
 
-import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { extDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../src/file-descriptors.ts";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file annotations/mcp.proto.
  */
 export const file_annotations_mcp = /*@__PURE__*/
-  fileDesc("ChVhbm5vdGF0aW9ucy9tY3AucHJvdG8SFmNoYWluZ3VhcmQuYW5ub3RhdGlvbnMiowEKA01DUBITCgtkZXNjcmlwdGlvbhgBIAEoCRIOCgZoaWRkZW4YAiABKAgSEQoJcmVhZF9vbmx5GAMgASgIEhgKC2Rlc3RydWN0aXZlGAQgASgISACIAQESEgoKaWRlbXBvdGVudBgFIAEoCBIXCgpvcGVuX3dvcmxkGAYgASgISAGIAQFCDgoMX2Rlc3RydWN0aXZlQg0KC19vcGVuX3dvcmxkOlAKA21jcBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGPOFpVogASgLMhsuY2hhaW5ndWFyZC5hbm5vdGF0aW9ucy5NQ1BSA21jcGIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc('["annotations/mcp","chainguard.annotations",[["MCP",[["description",1,9],["hidden",2,8],["read_only",3,8,"readOnly"],["destructive",4,8,0,1],["idempotent",5,8],["open_world",6,8,"openWorld",1]]]],[],[],[["google.protobuf.MethodOptions","mcp",189350643,".MCP"]]]', [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message chainguard.annotations.MCP.

@@ -1,7 +1,7 @@
 import { mcp } from '@berth/contract/gen/annotations/mcp_pb.js'
 import { resource } from '@berth/contract/gen/google/api/resource_pb.js'
-import { getOption } from '@berth/contract/options.ts'
-import { type DescMessage, type DescMethod, hasOption } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@berth/contract/options.ts'
+import type { DescMessage, DescMethod } from '@bufbuild/protobuf'
 
 /** The operation of a standard method on a resource (AIP-131 to AIP-135, AIP-233). */
 export type StandardMethod = 'get' | 'list' | 'create' | 'batchCreate' | 'update' | 'delete' | 'custom'

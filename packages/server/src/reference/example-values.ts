@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { resource } from '@berth/contract/gen/google/api/resource_pb.js'
+import { hasOption } from '@berth/contract/options.ts'
 import { currentFiles } from '@berth/contract/schema-files.ts'
-import { hasOption } from '@bufbuild/protobuf'
 import { parentOf } from '../api/uid.ts'
 import { managedRoleByName } from '../iam/managed-roles.ts'
 import { policyExamples } from './policy-examples.ts'

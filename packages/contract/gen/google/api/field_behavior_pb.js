@@ -16,14 +16,15 @@
 // @generated from file google/api/field_behavior.proto (package google.api, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, extDesc, fileDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, extDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../src/file-descriptors.ts";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file google/api/field_behavior.proto.
  */
 export const file_google_api_field_behavior = /*@__PURE__*/
-  fileDesc("Ch9nb29nbGUvYXBpL2ZpZWxkX2JlaGF2aW9yLnByb3RvEgpnb29nbGUuYXBpKrYBCg1GaWVsZEJlaGF2aW9yEh4KGkZJRUxEX0JFSEFWSU9SX1VOU1BFQ0lGSUVEEAASDAoIT1BUSU9OQUwQARIMCghSRVFVSVJFRBACEg8KC09VVFBVVF9PTkxZEAMSDgoKSU5QVVRfT05MWRAEEg0KCUlNTVVUQUJMRRAFEhIKDlVOT1JERVJFRF9MSVNUEAYSFQoRTk9OX0VNUFRZX0RFRkFVTFQQBxIOCgpJREVOVElGSUVSEAg6ZAoOZmllbGRfYmVoYXZpb3ISHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJwIIAMoDjIZLmdvb2dsZS5hcGkuRmllbGRCZWhhdmlvckICEABSDWZpZWxkQmVoYXZpb3JCcAoOY29tLmdvb2dsZS5hcGlCEkZpZWxkQmVoYXZpb3JQcm90b1ABWkFnb29nbGUuZ29sYW5nLm9yZy9nZW5wcm90by9nb29nbGVhcGlzL2FwaS9hbm5vdGF0aW9uczthbm5vdGF0aW9uc6ICBEdBUEliBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc('["google/api/field_behavior","google.api",[],[["FieldBehavior","",[["FIELD_BEHAVIOR_UNSPECIFIED"],["OPTIONAL",1],["REQUIRED",2],["OUTPUT_ONLY",3],["INPUT_ONLY",4],["IMMUTABLE",5],["UNORDERED_LIST",6],["NON_EMPTY_DEFAULT",7],["IDENTIFIER",8]]]],[],[["google.protobuf.FieldOptions","field_behavior",1052,".FieldBehavior",0,2]]]', [file_google_protobuf_descriptor]);
 
 /**
  * Describes the enum google.api.FieldBehavior.

@@ -16,13 +16,14 @@
 // @generated from file google/type/date.proto (package google.type, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../src/file-descriptors.ts";
 
 /**
  * Describes the file google/type/date.proto.
  */
 export const file_google_type_date = /*@__PURE__*/
-  fileDesc("ChZnb29nbGUvdHlwZS9kYXRlLnByb3RvEgtnb29nbGUudHlwZSIwCgREYXRlEgwKBHllYXIYASABKAUSDQoFbW9udGgYAiABKAUSCwoDZGF5GAMgASgFQloKD2NvbS5nb29nbGUudHlwZUIJRGF0ZVByb3RvUAFaNGdvb2dsZS5nb2xhbmcub3JnL2dlbnByb3RvL2dvb2dsZWFwaXMvdHlwZS9kYXRlO2RhdGWiAgNHVFBiBnByb3RvMw");
+  fileDesc('["google/type/date","google.type",[["Date",[["year",1,5],["month",2,5],["day",3,5]]]]]');
 
 /**
  * Describes the message google.type.Date.

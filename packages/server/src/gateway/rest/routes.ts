@@ -1,8 +1,8 @@
 import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
 import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
 import type { HttpRule } from '@berth/contract/gen/google/api/http_pb.js'
-import { getOption } from '@berth/contract/options.ts'
-import { type DescMethod, type DescService, hasOption } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@berth/contract/options.ts'
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { matchPath, type PathTemplate, parsePathTemplate, templatesOverlap } from './path-template.ts'
 
 /** One HTTP binding of one method. */

@@ -2,14 +2,15 @@
 // @generated from file berth/annotations/v1/example.proto (package berth.annotations.v1, syntax proto3)
 /* eslint-disable */
 
-import { extDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
+import { extDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file berth/annotations/v1/example.proto.
  */
 export const file_berth_annotations_v1_example = /*@__PURE__*/
-  fileDesc("CiJiZXJ0aC9hbm5vdGF0aW9ucy92MS9leGFtcGxlLnByb3RvEhRiZXJ0aC5hbm5vdGF0aW9ucy52MTo5CgdleGFtcGxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiiiAMgASgJUgdleGFtcGxlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc('["berth/annotations/v1/example","berth.annotations.v1",[],[],[],[["google.protobuf.FieldOptions","example",50210,9]]]', [file_google_protobuf_descriptor]);
 
 /**
  * Value of the field in the examples of the reference, and in requests that tests derive from the

@@ -2,7 +2,8 @@
 // @generated from file berth/iam/v1/group_paths.proto (package berth.iam.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
 import { file_berth_annotations_v1_example } from "../../annotations/v1/example_pb.js";
@@ -13,7 +14,7 @@ import { file_google_api_field_behavior } from "../../../google/api/field_behavi
  * Describes the file berth/iam/v1/group_paths.proto.
  */
 export const file_berth_iam_v1_group_paths = /*@__PURE__*/
-  fileDesc("Ch5iZXJ0aC9pYW0vdjEvZ3JvdXBfcGF0aHMucHJvdG8SDGJlcnRoLmlhbS52MSKCAQoVRmluZEdyb3VwUGF0aHNSZXF1ZXN0EkEKBHVpZHMYASADKAlCM+BBAZLCGCxbIjRiMWYwYzllNmEyZDgzNTdmMWUwOWM0YWI3ZDYyZTg4MzVmYTljMDEiXRImCgVwYXRocxgCIAMoCUIX4EEBksIYEFsiZXhhbXBsZS90ZWFtIl0iQQoWRmluZEdyb3VwUGF0aHNSZXNwb25zZRInCgZncm91cHMYASADKAsyFy5iZXJ0aC5pYW0udjEuR3JvdXBQYXRoIncKCUdyb3VwUGF0aBJKCgN1aWQYASABKAlCPZLCGDk0YjFmMGM5ZTZhMmQ4MzU3ZjFlMDljNGFiN2Q2MmU4ODM1ZmE5YzAxLzAxMjM0NTY3ODlhYmNkZWYSHgoEcGF0aBgCIAEoCUIQksIYDGV4YW1wbGUvdGVhbTKzAQoRR3JvdXBQYXRoc1NlcnZpY2USnQEKDkZpbmRHcm91cFBhdGhzEiMuYmVydGguaWFtLnYxLkZpbmRHcm91cFBhdGhzUmVxdWVzdBokLmJlcnRoLmlhbS52MS5GaW5kR3JvdXBQYXRoc1Jlc3BvbnNlIkCC0+STAh8SHS9pYW0vdjJiZXRhMS9ncm91cHM6ZmluZFBhdGhziq+o0gUHEgUKAWcQAZqvqNIFCBgBIAAoATAAYgZwcm90bzM", [file_annotations_auth, file_annotations_mcp, file_berth_annotations_v1_example, file_google_api_annotations, file_google_api_field_behavior]);
+  fileDesc('["berth/iam/v1/group_paths","berth.iam.v1",[["FindGroupPathsRequest",[["uids",1,9,0,2,0,0,[[1052,[1]],[50210,"[\\"4b1f0c9e6a2d8357f1e09c4ab7d62e8835fa9c01\\"]"]]],["paths",2,9,0,2,0,0,[[1052,[1]],[50210,"[\\"example/team\\"]"]]]]],["FindGroupPathsResponse",[["groups",1,".GroupPath",0,2]]],["GroupPath",[["uid",1,9,0,0,0,0,[[50210,"4b1f0c9e6a2d8357f1e09c4ab7d62e8835fa9c01/0123456789abcdef"]]],["path",2,9,0,0,0,0,[[50210,"example/team"]]]]]],[],[["GroupPathsService",[["FindGroupPaths",".FindGroupPathsRequest",".FindGroupPathsResponse",0,[[72295728,{"selector":"","pattern":{"case":"get","value":"/iam/v2beta1/groups:findPaths"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"enabled","value":{"capabilities":[103],"unscoped":true}}}],[189350643,{"description":"","hidden":false,"readOnly":true,"idempotent":true,"destructive":false,"openWorld":false}]]]]]]]', [file_annotations_auth, file_annotations_mcp, file_berth_annotations_v1_example, file_google_api_annotations, file_google_api_field_behavior]);
 
 /**
  * Describes the message berth.iam.v1.FindGroupPathsRequest.

@@ -2,7 +2,8 @@
 // @generated from file berth/registry/v1/visibility.proto (package berth.registry.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
 import { file_berth_annotations_v1_example } from "../../annotations/v1/example_pb.js";
@@ -13,7 +14,7 @@ import { file_google_api_field_behavior } from "../../../google/api/field_behavi
  * Describes the file berth/registry/v1/visibility.proto.
  */
 export const file_berth_registry_v1_visibility = /*@__PURE__*/
-  fileDesc("CiJiZXJ0aC9yZWdpc3RyeS92MS92aXNpYmlsaXR5LnByb3RvEhFiZXJ0aC5yZWdpc3RyeS52MSJ8ChRHZXRWaXNpYmlsaXR5UmVxdWVzdBJkCgN1aWQYASABKAlCV+BBApLCGEo3ZjNhYzFiMDhlMmQ0OTU2YTBjN2Q0MWU1YjkyZjYwODNkMWNlNzQ1LzJiOWU2MGQ3YTQxYzU4ZjMvZTY3YzBhOTRiMjVkMzFmOJCvqNIFASLqAQoKVmlzaWJpbGl0eRIOCgZwdWJsaWMYASABKAgSMgoIYmluZGluZ3MYAiADKAsyIC5iZXJ0aC5yZWdpc3RyeS52MS5QdWJsaWNCaW5kaW5nEkgKEmFub255bW91c19pZGVudGl0eRgDIAEoCUIsksIYKDg2YjIyNjdhNGU1YzY0YzRlMDVmMzE5OGQyYjI2MTU3YmIwOWEzODMSPwoJcHVsbF9yb2xlGAQgASgJQiySwhgoODZiMjI2N2E0ZTVjNjRjNGUwNWYzMTk4ZDJiMjYxNTdiYjA5YTM4MxINCgVyZXBvcxgFIAEoBSL+AQoNUHVibGljQmluZGluZxJbCgN1aWQYASABKAlCTpLCGEo3ZjNhYzFiMDhlMmQ0OTU2YTBjN2Q0MWU1YjkyZjYwODNkMWNlNzQ1LzJiOWU2MGQ3YTQxYzU4ZjMvMThhM2Y1YzcwOTZlNGRiMhJMCgVncm91cBgCIAEoCUI9ksIYOTdmM2FjMWIwOGUyZDQ5NTZhMGM3ZDQxZTViOTJmNjA4M2QxY2U3NDUvMmI5ZTYwZDdhNDFjNThmMxIcCgpncm91cF9uYW1lGAMgASgJQgiSwhgEdGVhbRIkCglyb2xlX25hbWUYBCABKAlCEZLCGA1yZWdpc3RyeS5wdWxsMrYBChFWaXNpYmlsaXR5U2VydmljZRKgAQoNR2V0VmlzaWJpbGl0eRInLmJlcnRoLnJlZ2lzdHJ5LnYxLkdldFZpc2liaWxpdHlSZXF1ZXN0Gh0uYmVydGgucmVnaXN0cnkudjEuVmlzaWJpbGl0eSJHgtPkkwInEiUvcmVnaXN0cnkvdjJiZXRhMS92aXNpYmlsaXR5L3t1aWQ9Kip9iq+o0gUGEgQKAsUMmq+o0gUIGAEgACgBMABiBnByb3RvMw", [file_annotations_auth, file_annotations_mcp, file_berth_annotations_v1_example, file_google_api_annotations, file_google_api_field_behavior]);
+  fileDesc('["berth/registry/v1/visibility","berth.registry.v1",[["GetVisibilityRequest",[["uid",1,9,0,0,0,0,[[1052,[2]],[50210,"7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745/2b9e60d7a41c58f3/e67c0a94b25d31f8"],[189350642,true]]]]],["Visibility",[["public",1,8],["bindings",2,".PublicBinding",0,2],["anonymous_identity",3,9,"anonymousIdentity",0,0,0,[[50210,"86b2267a4e5c64c4e05f3198d2b26157bb09a383"]]],["pull_role",4,9,"pullRole",0,0,0,[[50210,"86b2267a4e5c64c4e05f3198d2b26157bb09a383"]]],["repos",5,5]]],["PublicBinding",[["uid",1,9,0,0,0,0,[[50210,"7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745/2b9e60d7a41c58f3/18a3f5c7096e4db2"]]],["group",2,9,0,0,0,0,[[50210,"7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745/2b9e60d7a41c58f3"]]],["group_name",3,9,"groupName",0,0,0,[[50210,"team"]]],["role_name",4,9,"roleName",0,0,0,[[50210,"registry.pull"]]]]]],[],[["VisibilityService",[["GetVisibility",".GetVisibilityRequest",".Visibility",0,[[72295728,{"selector":"","pattern":{"case":"get","value":"/registry/v2beta1/visibility/{uid=**}"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"enabled","value":{"capabilities":[1605],"unscoped":false}}}],[189350643,{"description":"","hidden":false,"readOnly":true,"idempotent":true,"destructive":false,"openWorld":false}]]]]]]]', [file_annotations_auth, file_annotations_mcp, file_berth_annotations_v1_example, file_google_api_annotations, file_google_api_field_behavior]);
 
 /**
  * Describes the message berth.registry.v1.GetVisibilityRequest.

@@ -2,7 +2,8 @@
 // @generated from file berth/sts/v1/explain.proto (package berth.sts.v1, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
@@ -12,7 +13,7 @@ import { file_google_api_field_behavior } from "../../../google/api/field_behavi
  * Describes the file berth/sts/v1/explain.proto.
  */
 export const file_berth_sts_v1_explain = /*@__PURE__*/
-  fileDesc("ChpiZXJ0aC9zdHMvdjEvZXhwbGFpbi5wcm90bxIMYmVydGguc3RzLnYxIoMBChZFeHBsYWluRXhjaGFuZ2VSZXF1ZXN0EhsKCGlkZW50aXR5GAEgASgJQgngQQKQr6jSBQESFQoFdG9rZW4YAiABKAlCBoABAeBBAhIeChFpZGVudGl0eV9wcm92aWRlchgDIAEoCUID4EEBEhUKCGF1ZGllbmNlGAQgASgJQgPgQQEiYAoXRXhwbGFpbkV4Y2hhbmdlUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSMwoKY29uZGl0aW9ucxgCIAMoCzIfLmJlcnRoLnN0cy52MS5FeGNoYW5nZUNvbmRpdGlvbiLoAQoRRXhjaGFuZ2VDb25kaXRpb24SDAoEbmFtZRgBIAEoCRI4CgdvdXRjb21lGAIgASgOMicuYmVydGguc3RzLnYxLkV4Y2hhbmdlQ29uZGl0aW9uLk91dGNvbWUSEAoIZXhwZWN0ZWQYAyABKAkSDgoGYWN0dWFsGAQgASgJEgwKBGhpbnQYBSABKAkiWwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASDgoKT1VUQ09NRV9PSxABEhIKDk9VVENPTUVfRkFJTEVEEAISEwoPT1VUQ09NRV9VTktOT1dOEAMyzQEKDkV4cGxhaW5TZXJ2aWNlEroBCg9FeHBsYWluRXhjaGFuZ2USJC5iZXJ0aC5zdHMudjEuRXhwbGFpbkV4Y2hhbmdlUmVxdWVzdBolLmJlcnRoLnN0cy52MS5FeHBsYWluRXhjaGFuZ2VSZXNwb25zZSJagtPkkwI6OgEqIjUvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97aWRlbnRpdHk9Kip9OmV4cGxhaW5FeGNoYW5nZYqvqNIFBhIECgKHB5qvqNIFCBgBIAAoATABYgZwcm90bzM", [file_annotations_auth, file_annotations_mcp, file_google_api_annotations, file_google_api_field_behavior]);
+  fileDesc('["berth/sts/v1/explain","berth.sts.v1",[["ExplainExchangeRequest",[["identity",1,9,0,0,0,0,[[1052,[2]],[189350642,true]]],["token",2,9,0,0,0,0,[[1052,[2]]]],["identity_provider",3,9,"identityProvider",0,0,0,[[1052,[1]]]],["audience",4,9,0,0,0,0,[[1052,[1]]]]]],["ExplainExchangeResponse",[["accepted",1,8],["conditions",2,".ExchangeCondition",0,2]]],["ExchangeCondition",[["name",1,9],["outcome",2,".ExchangeCondition.Outcome"],["expected",3,9],["actual",4,9],["hint",5,9]],[],[],[["Outcome","outcome_",[["OUTCOME_UNSPECIFIED"],["OUTCOME_OK",1],["OUTCOME_FAILED",2],["OUTCOME_UNKNOWN",3]]]]]],[],[["ExplainService",[["ExplainExchange",".ExplainExchangeRequest",".ExplainExchangeResponse",0,[[72295728,{"selector":"","pattern":{"case":"post","value":"/iam/v2beta1/identities/{identity=**}:explainExchange"},"body":"*","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"enabled","value":{"capabilities":[903],"unscoped":false}}}],[189350643,{"description":"","hidden":false,"readOnly":true,"idempotent":true,"destructive":false,"openWorld":true}]]]]]]]', [file_annotations_auth, file_annotations_mcp, file_google_api_annotations, file_google_api_field_behavior]);
 
 /**
  * Describes the message berth.sts.v1.ExplainExchangeRequest.

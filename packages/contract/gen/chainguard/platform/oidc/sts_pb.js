@@ -2,7 +2,8 @@
 // @generated from file chainguard/platform/oidc/sts.proto (package chainguard.platform.oidc, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
@@ -12,7 +13,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file chainguard/platform/oidc/sts.proto.
  */
 export const file_chainguard_platform_oidc_sts = /*@__PURE__*/
-  fileDesc("CiJjaGFpbmd1YXJkL3BsYXRmb3JtL29pZGMvc3RzLnByb3RvEhhjaGFpbmd1YXJkLnBsYXRmb3JtLm9pZGMiqAEKD0V4Y2hhbmdlUmVxdWVzdBILCgNhdWQYASADKAkSEQoFc2NvcGUYAiABKAlCAhgBEhAKCGlkZW50aXR5GAQgASgJEgsKA2NhcBgFIAMoCRIZChFpZGVudGl0eV9wcm92aWRlchgHIAEoCRIOCgZzY29wZXMYCCADKAlKBAgDEARKBAgGEAdSB2NsdXN0ZXJSFmluY2x1ZGVfdXBzdHJlYW1fdG9rZW4iWgobRXhjaGFuZ2VSZWZyZXNoVG9rZW5SZXF1ZXN0EgsKA2F1ZBgBIAMoCRIRCgVzY29wZRgCIAEoCUICGAESCwoDY2FwGAMgAygJEg4KBnNjb3BlcxgEIAMoCSJcCghSYXdUb2tlbhINCgV0b2tlbhgBIAEoCRIVCg1yZWZyZXNoX3Rva2VuGAIgASgJEioKBmV4cGlyeRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAieQoJVG9rZW5QYWlyEjEKBXRva2VuGAEgASgLMiIuY2hhaW5ndWFyZC5wbGF0Zm9ybS5vaWRjLlJhd1Rva2VuEjkKDXJlZnJlc2hfdG9rZW4YAiABKAsyIi5jaGFpbmd1YXJkLnBsYXRmb3JtLm9pZGMuUmF3VG9rZW4y1AIKFFNlY3VyaXR5VG9rZW5TZXJ2aWNlEpEBCghFeGNoYW5nZRIpLmNoYWluZ3VhcmQucGxhdGZvcm0ub2lkYy5FeGNoYW5nZVJlcXVlc3QaIi5jaGFpbmd1YXJkLnBsYXRmb3JtLm9pZGMuUmF3VG9rZW4iNoLT5JMCIFoPEg0vc3RzL2V4Y2hhbmdlIg0vc3RzL2V4Y2hhbmdliq+o0gUCCgCar6jSBQIQARKnAQoURXhjaGFuZ2VSZWZyZXNoVG9rZW4SNS5jaGFpbmd1YXJkLnBsYXRmb3JtLm9pZGMuRXhjaGFuZ2VSZWZyZXNoVG9rZW5SZXF1ZXN0GiMuY2hhaW5ndWFyZC5wbGF0Zm9ybS5vaWRjLlRva2VuUGFpciIzgtPkkwIdIhsvc3RzL2V4Y2hhbmdlX3JlZnJlc2hfdG9rZW6Kr6jSBQIKAJqvqNIFAhABYgZwcm90bzM", [file_annotations_auth, file_annotations_mcp, file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc('["chainguard/platform/oidc/sts","chainguard.platform.oidc",[["ExchangeRequest",[["aud",1,9,0,2],["scope",2,9,0,0,0,0,[],1],["identity",4,9],["cap",5,9,0,2],["identity_provider",7,9,"identityProvider"],["scopes",8,9,0,2]]],["ExchangeRefreshTokenRequest",[["aud",1,9,0,2],["scope",2,9,0,0,0,0,[],1],["cap",3,9,0,2],["scopes",4,9,0,2]]],["RawToken",[["token",1,9],["refresh_token",2,9,"refreshToken"],["expiry",3,"google.protobuf.Timestamp"]]],["TokenPair",[["token",1,".RawToken"],["refresh_token",2,".RawToken","refreshToken"]]]],[],[["SecurityTokenService",[["Exchange",".ExchangeRequest",".RawToken",0,[[72295728,{"selector":"","pattern":{"case":"post","value":"/sts/exchange"},"body":"","responseBody":"","additionalBindings":[{"selector":"","pattern":{"case":"get","value":"/sts/exchange"},"body":"","responseBody":"","additionalBindings":[]}]}],[189350641,{"mode":{"case":"disabled","value":{}}}],[189350643,{"description":"","hidden":true,"readOnly":false,"idempotent":false}]]],["ExchangeRefreshToken",".ExchangeRefreshTokenRequest",".TokenPair",0,[[72295728,{"selector":"","pattern":{"case":"post","value":"/sts/exchange_refresh_token"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"disabled","value":{}}}],[189350643,{"description":"","hidden":true,"readOnly":false,"idempotent":false}]]]]]]]', [file_annotations_auth, file_annotations_mcp, file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message chainguard.platform.oidc.ExchangeRequest.

@@ -2,7 +2,8 @@
 // @generated from file chainguard/platform/ping/ping.proto (package chainguard.platform.ping, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 
@@ -10,7 +11,7 @@ import { file_google_api_annotations } from "../../../google/api/annotations_pb.
  * Describes the file chainguard/platform/ping/ping.proto.
  */
 export const file_chainguard_platform_ping_ping = /*@__PURE__*/
-  fileDesc("CiNjaGFpbmd1YXJkL3BsYXRmb3JtL3BpbmcvcGluZy5wcm90bxIYY2hhaW5ndWFyZC5wbGF0Zm9ybS5waW5nIg0KC1BpbmdSZXF1ZXN0IhwKCFJlc3BvbnNlEhAKCHJlc3BvbnNlGAEgASgJMn8KC1BpbmdTZXJ2aWNlEnAKBFBpbmcSJS5jaGFpbmd1YXJkLnBsYXRmb3JtLnBpbmcuUGluZ1JlcXVlc3QaIi5jaGFpbmd1YXJkLnBsYXRmb3JtLnBpbmcuUmVzcG9uc2UiHYLT5JMCDxINL3BpbmcvdjEvcGluZ4qvqNIFAgoAYgZwcm90bzM", [file_annotations_auth, file_google_api_annotations]);
+  fileDesc('["chainguard/platform/ping/ping","chainguard.platform.ping",[["PingRequest"],["Response",[["response",1,9]]]],[],[["PingService",[["Ping",".PingRequest",".Response",0,[[72295728,{"selector":"","pattern":{"case":"get","value":"/ping/v1/ping"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"disabled","value":{}}}]]]]]]]', [file_annotations_auth, file_google_api_annotations]);
 
 /**
  * Describes the message chainguard.platform.ping.PingRequest.

@@ -2,14 +2,15 @@
 // @generated from file platform/common/v1/uidp.platform.proto (package chainguard.platform.common, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
 
 /**
  * Describes the file platform/common/v1/uidp.platform.proto.
  */
 export const file_platform_common_v1_uidp_platform = /*@__PURE__*/
-  fileDesc("CiZwbGF0Zm9ybS9jb21tb24vdjEvdWlkcC5wbGF0Zm9ybS5wcm90bxIaY2hhaW5ndWFyZC5wbGF0Zm9ybS5jb21tb24ihgEKClVJRFBGaWx0ZXISGQoMYW5jZXN0b3JzX29mGAEgASgJQgPgQQESGwoOZGVzY2VuZGFudHNfb2YYAiABKAlCA+BBARIYCgtjaGlsZHJlbl9vZhgDIAEoCUID4EEBEhQKB2luX3Jvb3QYBCABKAhCA+BBARIQCgNpZHMYBSADKAlCA+BBAWIGcHJvdG8z", [file_google_api_field_behavior]);
+  fileDesc('["platform/common/v1/uidp.platform","chainguard.platform.common",[["UIDPFilter",[["ancestors_of",1,9,"ancestorsOf",0,0,0,[[1052,[1]]]],["descendants_of",2,9,"descendantsOf",0,0,0,[[1052,[1]]]],["children_of",3,9,"childrenOf",0,0,0,[[1052,[1]]]],["in_root",4,8,"inRoot",0,0,0,[[1052,[1]]]],["ids",5,9,0,2,0,0,[[1052,[1]]]]]]]]', [file_google_api_field_behavior]);
 
 /**
  * Describes the message chainguard.platform.common.UIDPFilter.

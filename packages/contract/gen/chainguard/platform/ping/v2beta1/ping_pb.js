@@ -2,7 +2,8 @@
 // @generated from file chainguard/platform/ping/v2beta1/ping.proto (package chainguard.platform.ping.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../../annotations/mcp_pb.js";
 import { file_google_api_annotations } from "../../../../google/api/annotations_pb.js";
@@ -11,7 +12,7 @@ import { file_google_api_annotations } from "../../../../google/api/annotations_
  * Describes the file chainguard/platform/ping/v2beta1/ping.proto.
  */
 export const file_chainguard_platform_ping_v2beta1_ping = /*@__PURE__*/
-  fileDesc("CitjaGFpbmd1YXJkL3BsYXRmb3JtL3BpbmcvdjJiZXRhMS9waW5nLnByb3RvEiBjaGFpbmd1YXJkLnBsYXRmb3JtLnBpbmcudjJiZXRhMSINCgtQaW5nUmVxdWVzdCIgCgxQaW5nUmVzcG9uc2USEAoIcmVzcG9uc2UYASABKAkyoQEKC1BpbmdTZXJ2aWNlEpEBCgRQaW5nEi0uY2hhaW5ndWFyZC5wbGF0Zm9ybS5waW5nLnYyYmV0YTEuUGluZ1JlcXVlc3QaLi5jaGFpbmd1YXJkLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVzcG9uc2UiKoLT5JMCFBISL3BpbmcvdjJiZXRhMS9waW5niq+o0gUCCgCar6jSBQIQAWIGcHJvdG8z", [file_annotations_auth, file_annotations_mcp, file_google_api_annotations]);
+  fileDesc('["chainguard/platform/ping/v2beta1/ping","chainguard.platform.ping.v2beta1",[["PingRequest"],["PingResponse",[["response",1,9]]]],[],[["PingService",[["Ping",".PingRequest",".PingResponse",0,[[72295728,{"selector":"","pattern":{"case":"get","value":"/ping/v2beta1/ping"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"disabled","value":{}}}],[189350643,{"description":"","hidden":true,"readOnly":false,"idempotent":false}]]]]]]]', [file_annotations_auth, file_annotations_mcp, file_google_api_annotations]);
 
 /**
  * Describes the message chainguard.platform.ping.v2beta1.PingRequest.

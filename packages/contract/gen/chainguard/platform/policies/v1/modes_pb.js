@@ -2,13 +2,14 @@
 // @generated from file chainguard/platform/policies/v1/modes.proto (package chainguard.platform.policies.v1, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, fileDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../../src/file-descriptors.ts";
 
 /**
  * Describes the file chainguard/platform/policies/v1/modes.proto.
  */
 export const file_chainguard_platform_policies_v1_modes = /*@__PURE__*/
-  fileDesc("CitjaGFpbmd1YXJkL3BsYXRmb3JtL3BvbGljaWVzL3YxL21vZGVzLnByb3RvEh9jaGFpbmd1YXJkLnBsYXRmb3JtLnBvbGljaWVzLnYxKlwKClBvbGljeU1vZGUSGwoXUE9MSUNZX01PREVfVU5TUEVDSUZJRUQQABIYChRQT0xJQ1lfTU9ERV9FTkZPUkNFRBABEhcKE1BPTElDWV9NT0RFX0RSWV9SVU4QAmIGcHJvdG8z");
+  fileDesc('["chainguard/platform/policies/v1/modes","chainguard.platform.policies.v1",[],[["PolicyMode","policy_mode_",[["POLICY_MODE_UNSPECIFIED"],["POLICY_MODE_ENFORCED",1],["POLICY_MODE_DRY_RUN",2]]]]]');
 
 /**
  * Describes the enum chainguard.platform.policies.v1.PolicyMode.

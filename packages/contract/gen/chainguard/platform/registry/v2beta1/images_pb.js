@@ -2,7 +2,8 @@
 // @generated from file chainguard/platform/registry/v2beta1/images.proto (package chainguard.platform.registry.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc } from "../../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../../annotations/mcp_pb.js";
 import { file_google_api_annotations } from "../../../../google/api/annotations_pb.js";
@@ -12,7 +13,7 @@ import { file_google_api_field_behavior } from "../../../../google/api/field_beh
  * Describes the file chainguard/platform/registry/v2beta1/images.proto.
  */
 export const file_chainguard_platform_registry_v2beta1_images = /*@__PURE__*/
-  fileDesc("CjFjaGFpbmd1YXJkL3BsYXRmb3JtL3JlZ2lzdHJ5L3YyYmV0YTEvaW1hZ2VzLnByb3RvEiRjaGFpbmd1YXJkLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEiSwoXR2V0QXJjaGl0ZWN0dXJlc1JlcXVlc3QSGwoIcmVwb191aWQYASABKAlCCeBBApCvqNIFARITCgZkaWdlc3QYAiABKAlCA+BBAiImCg1BcmNoaXRlY3R1cmVzEhUKDWFyY2hpdGVjdHVyZXMYASADKAkiXQoOR2V0U2l6ZVJlcXVlc3QSGwoIcmVwb191aWQYASABKAlCCeBBApCvqNIFARITCgZkaWdlc3QYAiABKAlCA+BBAhIZCgxhcmNoaXRlY3R1cmUYAyABKAlCA+BBASIqCgRTaXplEgwKBHNpemUYASABKAMSFAoMYXJjaGl0ZWN0dXJlGAIgASgJMtEDCg1JbWFnZXNTZXJ2aWNlEvABChBHZXRBcmNoaXRlY3R1cmVzEj0uY2hhaW5ndWFyZC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkdldEFyY2hpdGVjdHVyZXNSZXF1ZXN0GjMuY2hhaW5ndWFyZC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkFyY2hpdGVjdHVyZXMiaILT5JMCRhJEL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG9fdWlkPSoqfS9kaWdlc3RzL3tkaWdlc3R9L2FyY2hpdGVjdHVyZXOKr6jSBQgSBgoExQzPDJqvqNIFCBgBIAAoATAAEswBCgdHZXRTaXplEjQuY2hhaW5ndWFyZC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkdldFNpemVSZXF1ZXN0GiouY2hhaW5ndWFyZC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlNpemUiX4LT5JMCPRI7L3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG9fdWlkPSoqfS9kaWdlc3RzL3tkaWdlc3R9L3NpemWKr6jSBQgSBgoExQzPDJqvqNIFCBgBIAAoATAAYgZwcm90bzM", [file_annotations_auth, file_annotations_mcp, file_google_api_annotations, file_google_api_field_behavior]);
+  fileDesc('["chainguard/platform/registry/v2beta1/images","chainguard.platform.registry.v2beta1",[["GetArchitecturesRequest",[["repo_uid",1,9,"repoUid",0,0,0,[[1052,[2]],[189350642,true]]],["digest",2,9,0,0,0,0,[[1052,[2]]]]]],["Architectures",[["architectures",1,9,0,2]]],["GetSizeRequest",[["repo_uid",1,9,"repoUid",0,0,0,[[1052,[2]],[189350642,true]]],["digest",2,9,0,0,0,0,[[1052,[2]]]],["architecture",3,9,0,0,0,0,[[1052,[1]]]]]],["Size",[["size",1,3],["architecture",2,9]]]],[],[["ImagesService",[["GetArchitectures",".GetArchitecturesRequest",".Architectures",0,[[72295728,{"selector":"","pattern":{"case":"get","value":"/registry/v2beta1/repos/{repo_uid=**}/digests/{digest}/architectures"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"enabled","value":{"capabilities":[1605,1615],"unscoped":false}}}],[189350643,{"description":"","hidden":false,"readOnly":true,"idempotent":true,"destructive":false,"openWorld":false}]]],["GetSize",".GetSizeRequest",".Size",0,[[72295728,{"selector":"","pattern":{"case":"get","value":"/registry/v2beta1/repos/{repo_uid=**}/digests/{digest}/size"},"body":"","responseBody":"","additionalBindings":[]}],[189350641,{"mode":{"case":"enabled","value":{"capabilities":[1605,1615],"unscoped":false}}}],[189350643,{"description":"","hidden":false,"readOnly":true,"idempotent":true,"destructive":false,"openWorld":false}]]]]]]]', [file_annotations_auth, file_annotations_mcp, file_google_api_annotations, file_google_api_field_behavior]);
 
 /**
  * Describes the message chainguard.platform.registry.v2beta1.GetArchitecturesRequest.

@@ -1,0 +1,221 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  Cardinality,
+  type CompactEnum,
+  type CompactExtension,
+  type CompactField,
+  type CompactFile,
+  type CompactMessage,
+  type CompactOptions,
+  type CompactService,
+  type CompactType,
+  methodKinds,
+} from '@berth/contract/file-descriptors.ts'
+import {
+  create,
+  createFileRegistry,
+  type DescEnum,
+  type DescExtension,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescService,
+  fromBinary,
+  getExtension,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf'
+import {
+  CodeGeneratorRequestSchema,
+  CodeGeneratorResponse_FileSchema,
+  CodeGeneratorResponseSchema,
+  EnumOptionsSchema,
+  EnumValueOptionsSchema,
+  FeatureSet_FieldPresence,
+  FieldOptionsSchema,
+  FileDescriptorSetSchema,
+  MessageOptionsSchema,
+  MethodOptionsSchema,
+  ServiceOptionsSchema,
+} from '@bufbuild/protobuf/wkt'
+
+/**
+ * A plugin of `buf generate` that runs protoc-gen-es and lets its files create their descriptors with `@berth/contract/file-descriptors.ts`,
+ * from a compact text that it adds. What the descriptors rarely need goes to file-protos.json.
+ */
+
+const protocGenEs = fileURLToPath(new URL('../node_modules/.bin/protoc-gen-es', import.meta.url))
+const CALL = /\bfileDesc\("([^"]*)"/
+const IMPORT = /import \{ ([^}]*) \} from "@bufbuild\/protobuf\/codegenv2";/
+
+const input = readFileSync(0)
+const request = fromBinary(CodeGeneratorRequestSchema, input)
+const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: request.protoFile }))
+const response = fromBinary(
+  CodeGeneratorResponseSchema,
+  execFileSync(protocGenEs, { input, maxBuffer: Number.POSITIVE_INFINITY }),
+)
+/** The message of each file in base64, by name. */
+const protos: Record<string, string> = {}
+for (const file of response.file) if (file.name.endsWith('_pb.js')) file.content = withText(file)
+const content = `${JSON.stringify(protos, Object.keys(protos).sort(), 1)}\n`
+// buf runs a plugin for each of its inputs, and the files of errors are one of them.
+const isErrors = request.fileToGenerate.every((file) => file.startsWith('google/rpc/'))
+const name = isErrors ? 'error-file-protos.json' : 'file-protos.json'
+response.file.push(create(CodeGeneratorResponse_FileSchema, { name, content }))
+writeSync(1, toBinary(CodeGeneratorResponseSchema, response))
+
+function withText({ name, content }: { readonly name: string; readonly content: string }): string {
+  const file = registry.getFile(name.replace(/_pb\.js$/, '.proto'))
+  const imported = IMPORT.exec(content)?.[1]?.split(', ') ?? []
+  const proto = CALL.exec(content)?.[1]
+  if (file === undefined || proto === undefined || !imported.includes('fileDesc'))
+    throw new Error(`protoc-gen-es writes ${name} in a form that is not expected`)
+  protos[file.name] = proto
+  const others = imported.filter((one) => one !== 'fileDesc').join(', ')
+  const module = relative(dirname(`gen/${name}`), 'src/file-descriptors.ts')
+  return content
+    .replace(
+      IMPORT,
+      `import { ${others} } from "@bufbuild/protobuf/codegenv2";\nimport { fileDesc } from "${module}";`,
+    )
+    .replace(CALL, () => `fileDesc(${quoted(JSON.stringify(compactFile(file)))}`)
+}
+
+/** JSON has many double quotation marks. */
+function quoted(json: string): string {
+  return `'${json.replace(/[\\']/g, '\\$&')}'`
+}
+
+/** Writes a file as text. The test of all descriptors would find what the text cannot express, but an error here names it. */
+function compactFile(file: DescFile): CompactFile {
+  if (file.proto.syntax !== 'proto3') throw new Error(`${file.name}.proto has another syntax than proto3`)
+  return trimmed<CompactFile>([
+    file.name,
+    file.proto.package,
+    file.messages.map((message) => compactMessage(message)),
+    file.enums.map((one) => compactEnum(one)),
+    file.services.map((service) => compactService(service)),
+    file.extensions.map((extension): CompactExtension => {
+      const type = compactType(extension.extendee.typeName, file)
+      return [type, ...compactField(extension, file)]
+    }),
+  ])
+}
+
+function compactMessage({ name, proto, deprecated, file, ...message }: DescMessage): CompactMessage {
+  if (message.nestedExtensions.length > 0) throw new Error(`${message.typeName} has nested extensions`)
+  return trimmed<CompactMessage>([
+    name,
+    message.fields.map((field) => compactField(field, file)),
+    message.oneofs.map((oneof) => trimmed([oneof.name, other(oneof.localName, oneof.name)])),
+    message.nestedMessages.map((nested) => compactMessage(nested)),
+    message.nestedEnums.map((one) => compactEnum(one)),
+    compactOptions(proto.options, MessageOptionsSchema),
+    Number(deprecated),
+  ])
+}
+
+function compactField(field: DescField | DescExtension, file: DescFile): CompactField {
+  const { name, number, proto, deprecated } = field
+  const isField = field.kind === 'field'
+  return trimmed<CompactField>([
+    name,
+    number,
+    typeOfField(field, file),
+    isField ? other(field.localName, name) : 0,
+    cardinalityOf(field),
+    isField ? other(field.jsonName, field.localName) : 0,
+    isField && field.oneof ? field.parent.oneofs.indexOf(field.oneof) + 1 : 0,
+    compactOptions(proto.options, FieldOptionsSchema),
+    Number(deprecated),
+  ])
+}
+
+function typeOfField(field: DescField | DescExtension, file: DescFile): CompactField[2] {
+  const named = field.message ?? field.enum
+  const type = named === undefined ? (field.scalar as number) : compactType(named.typeName, file)
+  return field.fieldKind === 'map' ? [field.mapKey, type] : type
+}
+
+function cardinalityOf(field: DescField | DescExtension): number {
+  if (field.fieldKind === 'list') return field.packed ? Cardinality.PACKED_LIST : Cardinality.LIST
+  if (field.fieldKind === 'map') return Cardinality.MAP
+  const isPlain = field.fieldKind === 'message' || field.kind === 'extension' || field.oneof !== undefined
+  const isOptional = field.presence === FeatureSet_FieldPresence.EXPLICIT && !isPlain
+  return isOptional ? Cardinality.OPTIONAL : Cardinality.IMPLICIT
+}
+
+function compactEnum({ name, sharedPrefix, values, proto, deprecated }: DescEnum): CompactEnum {
+  return trimmed<CompactEnum>([
+    name,
+    sharedPrefix ?? '',
+    values.map((value) =>
+      trimmed([
+        value.name,
+        value.number,
+        compactOptions(value.proto.options, EnumValueOptionsSchema),
+        Number(value.deprecated),
+      ]),
+    ),
+    compactOptions(proto.options, EnumOptionsSchema),
+    Number(deprecated),
+  ])
+}
+
+function compactService({ name, methods, proto, deprecated, file }: DescService): CompactService {
+  return trimmed<CompactService>([
+    name,
+    methods.map((method) =>
+      trimmed([
+        method.name,
+        compactType(method.input.typeName, file),
+        compactType(method.output.typeName, file),
+        methodKinds.indexOf(method.methodKind),
+        compactOptions(method.proto.options, MethodOptionsSchema),
+        Number(method.deprecated),
+      ]),
+    ),
+    compactOptions(proto.options, ServiceOptionsSchema),
+    Number(deprecated),
+  ])
+}
+
+/** Returns the options that the schema defines. Of those of protobuf, only `deprecated` is part of a descriptor. */
+function compactOptions(options: Message | undefined, schema: DescMessage): CompactOptions {
+  const numbers = new Set(options?.$unknown?.map(({ no }) => no))
+  if (options === undefined || numbers.size === 0) return []
+  return [...numbers].map((number) => {
+    const option = registry.getExtensionFor(schema, number)
+    if (option === undefined) throw new Error(`option ${number} of ${schema.typeName} is not imported`)
+    return [number, withoutTypeNames(getExtension(options, option))] as const
+  })
+}
+
+function withoutTypeNames(value: unknown): unknown {
+  if (typeof value === 'bigint' || value instanceof Uint8Array)
+    throw new Error('JSON has no such value of an option')
+  return JSON.parse(JSON.stringify(value, (key, one) => (key === '$typeName' ? undefined : one)))
+}
+
+/** Shortens names in the package of the file. */
+function compactType(typeName: string, file: DescFile): CompactType {
+  const start = `${file.proto.package}.`
+  return typeName.startsWith(start) ? typeName.slice(start.length - 1) : typeName
+}
+
+/** A name that is mostly the same as another one. */
+function other(name: string, usual: string): string | 0 {
+  return name === usual ? 0 : name
+}
+
+/** Removes the values at the end that are the defaults. */
+function trimmed<Text extends readonly unknown[]>(values: readonly unknown[]): Text {
+  const isDefault = (value: unknown) =>
+    value === undefined || value === 0 || value === '' || (Array.isArray(value) && value.length === 0)
+  const length = values.findLastIndex((value) => !isDefault(value)) + 1
+  return values.slice(0, length) as unknown as Text
+}
