@@ -1,4 +1,5 @@
 import type { Plugin } from 'rolldown'
+import { type ModuleGroup, mergeGroups } from './merge-groups.ts'
 import { PROGRAM } from './paths.ts'
 
 /** Decides which modules become one file of the bundle. */
@@ -7,6 +8,9 @@ export interface StartGroups {
   /** Returns the name of the file of a module; null leaves it to the bundler. */
   readonly fileOf: (module: string) => string | null
 }
+
+/** What a start may load that it does not need, for each merge of two files. */
+const UNNEEDED_BYTES_MAX = 16_384
 
 /** What most time of a start loads: a module, and the modules that import others only after it is loaded. */
 const roots = [
@@ -56,6 +60,24 @@ export function groupByStart(root: string, started: ReadonlyMap<string, string>)
           files.set(id, key === ownKey ? file : `${file}-${keys.indexOf(key)}`)
         }
       }
+      const groups = new Map<string, ModuleGroup & { readonly imports: Set<string> }>()
+      for (const [id, file] of files) {
+        const { code, importedIds } = this.getModuleInfo(id) ?? { code: '', importedIds: [] }
+        const { bytes, imports } = groups.get(file) ?? { bytes: 0, imports: new Set<string>() }
+        for (const imported of importedIds) {
+          const other = files.get(imported)
+          if (other !== undefined && other !== file) imports.add(other)
+        }
+        groups.set(file, { bytes: bytes + (code?.length ?? 0), imports })
+      }
+      const starts = modules
+        .filter((id) => (this.getModuleInfo(id)?.dynamicImporters.length ?? 0) > 0)
+        .concat(...started.values())
+        .sort((a, b) => (stableName(a) < stableName(b) ? -1 : 1))
+        .map((id) => new Set([...loadedBy(id)].flatMap((one) => files.get(one) ?? [])))
+      const sorted = new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1)))
+      const names = mergeGroups(sorted, starts, UNNEEDED_BYTES_MAX)
+      for (const [id, file] of files) files.set(id, names.get(file) ?? file)
     },
   }
   return { plugin, fileOf: (module) => files.get(module) ?? null }

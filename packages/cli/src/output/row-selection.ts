@@ -37,7 +37,7 @@ export function parseFilter(text: string): RowFilter | undefined {
   return field === undefined ? undefined : { field, operator: operator as RowFilter['operator'], value }
 }
 
-const collator = new Intl.Collator('en', { numeric: true })
+let collator: Intl.Collator | undefined
 
 export function sortRows<T>(rows: readonly T[], keys: readonly SortKey[], view: View<T>): T[] {
   const columns = keys.map(({ field, descending }) => ({ column: findColumn(view, field), descending }))
@@ -52,6 +52,8 @@ export function sortRows<T>(rows: readonly T[], keys: readonly SortKey[], view: 
 
 function compare(one: string | number, other: string | number): number {
   if (typeof one === 'number' && typeof other === 'number') return one - other
+  // Created on use: it loads the data of languages, which every command, and the server, would keep in memory.
+  collator ??= new Intl.Collator('en', { numeric: true })
   return collator.compare(String(one), String(other))
 }
 

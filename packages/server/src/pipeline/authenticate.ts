@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { type ApiError, unauthenticated } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
+import { createGrowingCache } from '../runtime/caches/growing-cache.ts'
 import type { Caller } from './call.ts'
 
 /** Authenticates a request: verifies its bearer token. */
@@ -34,10 +34,9 @@ export function createAuthenticator(
   audiences: readonly string[],
 ): Authenticate {
   // Keyed by the whole header value (R9): no two tokens share an entry.
-  const verified = new LRUCache<string, Omit<VerifiedToken, 'audiences'>>({
-    max: limits.verifiedTokensCachedMax,
-    maxSize: limits.verifiedTokensCharsMax,
-    sizeCalculation: (_, authorization) => authorization.length,
+  const verified = createGrowingCache<Omit<VerifiedToken, 'audiences'>>(limits.verifiedTokensCachedMax, {
+    sizeMax: limits.verifiedTokensCharsMax,
+    sizeOf: (_, authorization) => authorization.length,
   })
 
   const check = async (authorization: string): Promise<Caller> => {

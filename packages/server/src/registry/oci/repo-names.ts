@@ -1,7 +1,8 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { nameShare } from '../../pipeline/request/request-context.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import { createVersionCache } from '../../storage/cache/version-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import { findOrganizationByName } from '../../storage/organizations.ts'
@@ -82,7 +83,7 @@ async function readRepo(db: Db, name: RepoName): Promise<RepoReference> {
   if (uid !== undefined) return (await resolveInOrganization(db, name, { uid })) ?? missing
   let known = knownOrganizations.get(db)
   if (known === undefined) {
-    known = new LRUCache({ max: KNOWN_ORGANIZATIONS_MAX })
+    known = createGrowingCache(KNOWN_ORGANIZATIONS_MAX)
     knownOrganizations.set(db, known)
   }
   const last = known.get(organization)

@@ -20,3 +20,13 @@ test('a growing cache counts a replaced entry once', () => {
     [1, 3],
   )
 })
+
+test('a growing cache keeps both the bound of the count and that of the sizes', () => {
+  const lengthOf = { sizeMax: 30, sizeOf: (value: string) => value.length }
+  const short = createGrowingCache<string>(3, lengthOf)
+  for (const key of ['a', 'b', 'c', 'd']) short.set(key, key)
+  assert.deepEqual([...short.keys()].sort(), ['b', 'c', 'd'])
+  const long = createGrowingCache<string>(3, lengthOf)
+  for (const key of ['a', 'b', 'c']) long.set(key, key.repeat(14))
+  assert.deepEqual([...long.keys()].sort(), ['b', 'c'])
+})

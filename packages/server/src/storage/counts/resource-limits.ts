@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { quotaExceeded } from '../../api/errors.ts'
 import {
   kindOfTable,
@@ -6,6 +6,7 @@ import {
   type ResourceLimits,
   resourceKinds,
 } from '../../api/resource-limits.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { prepared } from '../prepared.ts'
 import { type ResourceLimitRow, type ResourceTable, resourceTables } from '../schema/tables.ts'
@@ -110,7 +111,7 @@ export async function readKindLimit(
   if (version === undefined) return readLimit(tx, kind, root)
   let limits = caches.get(db)
   if (limits === undefined) {
-    limits = new LRUCache({ max: CACHED_LIMITS_MAX })
+    limits = createGrowingCache(CACHED_LIMITS_MAX)
     caches.set(db, limits)
   }
   const key = `${kind} ${root}`
