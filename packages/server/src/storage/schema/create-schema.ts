@@ -16,8 +16,8 @@ export async function createSchema({ rules }: Db, kysely: Db['kysely']): Promise
     if (!(await isEmpty(tx))) return []
     for (const statement of schema.statements) await sql.raw(statement).execute(tx)
     const timestamp = new Date().toISOString()
-    for (const name of schema.migrations)
-      await sql`insert into migrations (name, timestamp) values (${name}, ${timestamp})`.execute(tx)
+    const rows = schema.migrations.map((name) => sql`(${name}, ${timestamp})`)
+    await sql`insert into migrations (name, timestamp) values ${sql.join(rows)}`.execute(tx)
     return schema.migrations
   })
 }

@@ -40,6 +40,8 @@ import * as invitedOrganizations from '../migrations/0041-invited-organizations.
 import * as copyingOrganizations from '../migrations/0042-copying-organizations.ts'
 import { createSchema } from './create-schema.ts'
 
+const MIGRATIONS = 'migrations'
+
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
   '0001-init': init,
@@ -98,6 +100,7 @@ export async function migrate(db: Db): Promise<string[]> {
 async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
   try {
     const created = await createSchema(db, kysely)
+    if ((await migrationState(db, kysely)).missing.length === 0) return [...created]
     const { error, results = [] } = await migratorOf(db, kysely).migrateToLatest()
     if (error !== undefined) throw error
     return [...created, ...results.map((result) => result.migrationName)]
@@ -143,15 +146,27 @@ export async function migrateTo(db: Db, last: string): Promise<void> {
   if (error !== undefined) throw new Error('the database schema could not be created', { cause: error })
 }
 
-/** Lists the migrations that have not run, and those that ran but are unknown to this version. Changes nothing. */
-export async function migrationState(
-  db: Db,
-): Promise<{ readonly missing: readonly string[]; readonly unknown: readonly string[] }> {
-  const known = await migratorOf(db).getMigrations()
-  const missing = known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name)
-  if (missing.length === known.length) return { missing, unknown: [] }
-  const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(db.kysely)
-  return { missing, unknown: rows.map(({ name }) => name).filter((name) => !Object.hasOwn(migrations, name)) }
+/** Migrations of a database and of this version. */
+interface MigrationState {
+  readonly missing: readonly string[]
+  /** Those that ran but are unknown to this version. */
+  readonly unknown: readonly string[]
+}
+
+/**
+ * Lists the migrations that have not run, and those that are unknown. Changes nothing. The migrator would read all columns of all tables for
+ * it, several times in a start.
+ */
+export async function migrationState(db: Db, kysely = db.kysely): Promise<MigrationState> {
+  const tables = await sql.raw<{ name: string }>(db.rules.tableNamesQuery).execute(kysely)
+  if (!tables.rows.some(({ name }) => name === MIGRATIONS))
+    return { missing: Object.keys(migrations), unknown: [] }
+  const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(kysely)
+  const applied = rows.map(({ name }) => name)
+  return {
+    missing: Object.keys(migrations).filter((name) => !applied.includes(name)),
+    unknown: unknownMigrations(applied),
+  }
 }
 
 function migratorOf(db: Db, kysely = db.kysely): Migrator {
@@ -163,7 +178,9 @@ function migratorOf(db: Db, kysely = db.kysely): Migrator {
           Object.entries(migrations).map(([name, { up }]) => [name, { up: (tx) => up(tx, db.engine) }]),
         ),
     },
-    migrationTableName: 'migrations',
+    // The usual comparison loads the data of languages, which the server would keep in memory.
+    nameComparator: (one, other) => (one < other ? -1 : Number(one > other)),
+    migrationTableName: MIGRATIONS,
     migrationLockTableName: 'migrations_lock',
   })
 }
