@@ -1,18 +1,20 @@
 import type { Format } from '@berth/advisory-formats/advisory-record.ts'
+import type { FoundFile } from '@berth/advisory-formats/archives/found-file.ts'
 import type { ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Uid } from '../../api/uid.ts'
+import { mapAhead } from '../../runtime/map-ahead.ts'
 import type { Outbound } from '../../runtime/outbound/outbound.ts'
 import type { Tx } from '../../storage/db.ts'
 import { JobInterrupted } from '../../storage/jobs/job-leases.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
-import { importDocument } from '../import/import-documents.ts'
+import { createImportInOrder, importAhead } from '../import/import-documents.ts'
 import { type DownloadLimits, displayUrl, download } from './download.ts'
 import type { FileVersion } from './partial-file.ts'
 
-/** One run of a feed: downloads its file and imports every document in it, each in its own transaction. */
+/** One run of a feed: downloads its file and imports the documents in it, in their order, each in its own transaction. */
 
 export interface FeedRunOptions {
   readonly store: Store
@@ -26,8 +28,8 @@ export interface FeedRunOptions {
   readonly summary: ImportSummary
   /** Called before the first document. */
   readonly onDownloaded: () => Promise<void>
-  /** Throws when the run must end. Called before every document, and in its transaction. */
-  readonly assertRunning: (tx?: Tx) => Promise<void>
+  /** Throws when the run must end. Called in the transaction of every document. */
+  readonly check: (tx: Tx) => Promise<void>
   readonly signal: AbortSignal
   /** Called with errors that are not caused by a feed. */
   readonly onError: (error: unknown, feed?: string) => void
@@ -54,15 +56,22 @@ export async function runFeed(
   try {
     await options.onDownloaded()
     const { findDocuments } = await import('@berth/advisory-formats/archives/find-documents.ts')
-    for await (const found of findDocuments(file.path, name, { signal })) {
-      await options.assertRunning()
+    const importFound = importerOf(feed, options)
+    const ahead = importAhead((found: FoundFile) => (found.kind === 'document' ? found.content.length : 0))
+    const results = mapAhead(findDocuments(file.path, name, { signal }), ahead, async (found) => ({
+      found,
+      imported: found.kind === 'document' ? await importFound(found) : undefined,
+    }))
+    for await (const { found, imported } of results) {
+      const { format } = feed
       if (found.kind === 'skipped') summary.skip()
-      else if (found.kind === 'document') await importFoundDocument(feed, found, options)
-      else {
+      else if (found.kind === 'rejected') {
         summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
         // A problem of the archive itself: the rest of it was not read.
         if (found.name === name) truncatedReason = found.reason
-      }
+      } else if (imported === undefined) continue
+      else if ('rejection' in imported) summary.reject({ name: found.name, format, ...imported.rejection })
+      else summary.accept(imported)
     }
   } catch (error) {
     // So that the next run does not download it again.
@@ -77,21 +86,24 @@ export async function runFeed(
   return file.version
 }
 
-async function importFoundDocument(
+function importerOf(
   { uid, parent, format }: AdvisoryFeedRow,
-  { name, content }: { readonly name: string; readonly content: Uint8Array },
-  { store, reader, requestId, summary, assertRunning: goOn, onError }: FeedRunOptions,
-): Promise<void> {
+  { store, reader, requestId, check, onError }: FeedRunOptions,
+) {
   const event = { actor: 'system', method: METHOD, requestId, address: '' }
-  const imported = await importDocument(
-    { name, format: format as Format | '', content },
-    { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
-  ).catch((error: unknown) => {
-    // The run must end, or the database or the group is gone: the next document would fail in the same way.
-    if (error instanceof ApiError || error instanceof JobInterrupted) throw error
-    onError(error, uid)
-    return { rejection: { line: 0, reason: 'internal error; see the server log' } }
-  })
-  if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
-  else summary.accept(imported)
+  const importInOrder = createImportInOrder(
+    { store, reader, parent: parent as Uid, dryRun: false, event, check },
+    // Others must not wait for the background.
+    false,
+  )
+  return async ({ name, content }: { readonly name: string; readonly content: Uint8Array }) => {
+    try {
+      return await importInOrder({ name, format: format as Format | '', content })
+    } catch (error) {
+      // The run must end, or the database or the group is gone: the next document would fail in the same way.
+      if (error instanceof ApiError || error instanceof JobInterrupted) throw error
+      onError(error, uid)
+      return { rejection: { line: 0, reason: 'internal error; see the server log' } }
+    }
+  }
 }

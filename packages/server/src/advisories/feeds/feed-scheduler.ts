@@ -71,7 +71,7 @@ export function startFeedScheduler(options: FeedSchedulerOptions): JobScheduler 
           await lease.renew(tx)
           await record.start(tx)
         }),
-      async assertRunning(tx) {
+      async check(tx) {
         lease.signal.throwIfAborted()
         await lease.requireHeld(tx)
       },

@@ -11,6 +11,7 @@ import { ApiError, Code } from '../../api/errors.ts'
 import type { Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lockGroup } from '../../iam/groups/parent-group.ts'
+import type { AheadBounds } from '../../runtime/map-ahead.ts'
 import { type AuditEvent, recordEvent } from '../../storage/changes/audit-events.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
@@ -19,7 +20,7 @@ import { type RecordsOf, withStoredDocuments } from '../documents/stored-documen
 import { lockAdvisories, markAdvisoriesChanged } from '../storage/advisory-groups.ts'
 import { DocumentRejected, deleteDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
-/** Imports documents into a group one after the other, each in its own transaction with its audit event. */
+/** Imports documents into a group, in their order, each in its own transaction with its audit event. */
 
 export interface IncomingDocument {
   readonly name: string
@@ -44,15 +45,61 @@ export interface ImportOptions {
   readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
   /** Throws if the document must no longer be written. The group is locked against other imports meanwhile. */
   readonly check?: (tx: Tx) => Promise<void>
-  /** Starts the write when it is its turn, for documents that are read at the same time. */
-  readonly inTurn?: Turn
 }
 
-export type Turn = <T>(write: () => Promise<T>) => Promise<T>
+/** Starts a write when it is its turn. */
+type Turn = <T>(write: () => Promise<T>) => Promise<T>
+
+/** How far an import is ahead. */
+export function importAhead<T>(sizeOf: (item: T) => number): AheadBounds<T> {
+  return { countMax: limits.documentsAheadMax, sizeMax: limits.documentsAheadBytesMax, sizeOf }
+}
+
+/**
+ * Returns a function that imports a document after those of earlier calls, while later ones are read already. With `together`, a database that
+ * combines changes writes several in one transaction: this is faster, and changes of others wait for all of them.
+ */
+export function createImportInOrder(
+  options: ImportOptions,
+  together: boolean,
+): (document: IncomingDocument) => Promise<ImportedDocument> {
+  const nextTurn = createTurns(together && options.store.db.rules.concurrentChanges > 1)
+  return async (document) => {
+    const { inTurn, end } = nextTurn()
+    try {
+      return await importDocument(document, options, inTurn)
+    } finally {
+      end()
+    }
+  }
+}
+
+/**
+ * Documents are read at the same time, and written in order: of two versions of a document without a time, the last applies. Each call
+ * returns the next turn, in which a write starts after `end` of the one before was called, or with `together` after the one before has started.
+ */
+function createTurns(together: boolean) {
+  let before = Promise.resolve()
+  return (): { readonly inTurn: Turn; readonly end: () => void } => {
+    const [mine, { promise, resolve }] = [before, Promise.withResolvers<void>()]
+    // A document that is rejected before its turn does not let the next one start early.
+    before = Promise.all([mine, promise]).then(() => undefined)
+    return {
+      async inTurn(write) {
+        await mine
+        const written = write()
+        if (together) resolve()
+        return written
+      },
+      end: resolve,
+    }
+  }
+}
 
 export async function importDocument(
   { name, format, content }: IncomingDocument,
-  { store, reader, parent, dryRun, event, check, inTurn = (write) => write() }: ImportOptions,
+  { store, reader, parent, dryRun, event, check }: ImportOptions,
+  inTurn: Turn = (write) => write(),
 ): Promise<ImportedDocument> {
   const bytes = await decompress(content)
   if ('rejection' in bytes) return bytes

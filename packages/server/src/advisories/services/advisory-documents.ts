@@ -12,15 +12,16 @@ import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { authorizationOf, requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
+import { mapAhead } from '../../runtime/map-ahead.ts'
 import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
 import {
+  createImportInOrder,
   deleteDocuments,
   type ImportedDocument,
-  importDocument,
-  type Turn,
+  importAhead,
 } from '../import/import-documents.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { readDocumentPage } from './document-pages.ts'
@@ -34,20 +35,14 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       const parent = requireScope(call).scope as Uid
       requireValid(...violationsIn(request))
       const options = { store, reader, parent, dryRun: request.dryRun, event: auditEventOf(call) }
-      const nextTurn = createTurns()
-      const documents = await mapInBatches(
-        request.documents,
-        db.rules.concurrentChanges,
-        async ({ name, format, content }) => {
-          const { inTurn, end } = nextTurn()
-          try {
-            const document = { name, format: format as Format | '', content }
-            return toMessage(name, format, await importDocument(document, { ...options, inTurn }))
-          } finally {
-            end()
-          }
-        },
-      )
+      const documents = []
+      const importInOrder = createImportInOrder(options, true)
+      const ahead = importAhead(({ content }: { readonly content: Uint8Array }) => content.length)
+      const imports = mapAhead(request.documents, ahead, async ({ name, format, content }) => {
+        const document = { name, format: format as Format | '', content }
+        return toMessage(name, format, await importInOrder(document))
+      })
+      for await (const imported of imports) documents.push(imported)
       return {
         $typeName: 'berth.vulnerabilities.v1.ImportAdvisoryDocumentsResponse' as const,
         documents,
@@ -104,28 +99,6 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
   })
 }
 
-/**
- * Documents are read at the same time, and written in the order of the request: of two versions of a document without a time, the last applies.
- * Each call returns the next turn, in which a write starts after the one before has started or `end` was called.
- */
-function createTurns() {
-  let before = Promise.resolve()
-  return (): { readonly inTurn: Turn; readonly end: () => void } => {
-    const [mine, { promise, resolve }] = [before, Promise.withResolvers<void>()]
-    // A document that is rejected before its turn does not let the next one start early.
-    before = Promise.all([mine, promise]).then(() => undefined)
-    return {
-      async inTurn(write) {
-        await mine
-        const written = write()
-        resolve()
-        return written
-      },
-      end: resolve,
-    }
-  }
-}
-
 const { advisoryDocumentsMax: max } = limits
 
 function isFormat(text: string): text is Format {
@@ -135,18 +108,6 @@ function isFormat(text: string): text is Format {
 function auditEventOf(call: Call) {
   const { requestId, address, method } = call
   return { actor: authorizationOf(call).caller.identity, method: fullMethodName(method), requestId, address }
-}
-
-/** Processes items in batches: the database combines concurrent changes. The results keep the order. */
-async function mapInBatches<T, R>(
-  all: readonly T[],
-  batchSize: number,
-  work: (one: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = []
-  for (let at = 0; at < all.length; at += batchSize)
-    results.push(...(await Promise.all(all.slice(at, at + batchSize).map(work))))
-  return results
 }
 
 /** Returns one more than the number that is deleted at a time. */
