@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
@@ -12,9 +13,11 @@ import {
   type CompactOptions,
   type CompactService,
   type CompactType,
+  fileDesc,
   methodKinds,
 } from '@berth/contract/file-descriptors.ts'
 import {
+  type AnyDesc,
   create,
   createFileRegistry,
   type DescEnum,
@@ -41,6 +44,7 @@ import {
   MethodOptionsSchema,
   ServiceOptionsSchema,
 } from '@bufbuild/protobuf/wkt'
+import { comparableProperties, elementsOf } from './descriptor-properties.ts'
 
 /**
  * A plugin of `buf generate` that runs protoc-gen-es and lets its files create their descriptors with `@berth/contract/file-descriptors.ts`,
@@ -58,9 +62,11 @@ const response = fromBinary(
   CodeGeneratorResponseSchema,
   execFileSync(protocGenEs, { input, maxBuffer: Number.POSITIVE_INFINITY }),
 )
+/** Descriptors that were created from texts, by the name of their file. */
+const described = new Map<string, DescFile>()
 /** The message of each file in base64, by name. */
 const protos: Record<string, string> = {}
-for (const file of response.file) if (file.name.endsWith('_pb.js')) file.content = withText(file)
+for (const file of response.file) if (file.name.endsWith('_pb.js')) file.content = addCompactText(file)
 const content = `${JSON.stringify(protos, Object.keys(protos).sort(), 1)}\n`
 // buf runs a plugin for each of its inputs, and the files of errors are one of them.
 const isErrors = request.fileToGenerate.every((file) => file.startsWith('google/rpc/'))
@@ -68,7 +74,7 @@ const name = isErrors ? 'error-file-protos.json' : 'file-protos.json'
 response.file.push(create(CodeGeneratorResponse_FileSchema, { name, content }))
 writeSync(1, toBinary(CodeGeneratorResponseSchema, response))
 
-function withText({ name, content }: { readonly name: string; readonly content: string }): string {
+function addCompactText({ name, content }: { readonly name: string; readonly content: string }): string {
   const file = registry.getFile(name.replace(/_pb\.js$/, '.proto'))
   const imported = IMPORT.exec(content)?.[1]?.split(', ') ?? []
   const proto = CALL.exec(content)?.[1]
@@ -82,7 +88,31 @@ function withText({ name, content }: { readonly name: string; readonly content: 
       IMPORT,
       `import { ${others} } from "@bufbuild/protobuf/codegenv2";\nimport { fileDesc } from "${module}";`,
     )
-    .replace(CALL, () => `fileDesc(${quoted(JSON.stringify(compactFile(file)))}`)
+    .replace(CALL, () => `fileDesc(${quoted(compactText(file))}`)
+}
+
+/** Returns the text of a file, after its descriptor was created from it and compared: a text cannot express everything. */
+function compactText(file: DescFile): string {
+  describe(file)
+  return JSON.stringify(compactFile(file))
+}
+
+/** Returns the descriptor that the generated code will create. */
+function describe(file: DescFile): DescFile {
+  if (file.name.startsWith('google/protobuf/')) return file
+  const known = described.get(file.name)
+  if (known !== undefined) return known
+  const created = fileDesc(
+    JSON.stringify(compactFile(file)),
+    file.dependencies.map((imported) => describe(imported)),
+  )
+  described.set(file.name, created)
+  const elements = elementsOf(created)
+  for (const [index, element] of elementsOf(file).entries()) {
+    const [properties, expected] = comparableProperties(elements[index] as AnyDesc, element)
+    assert.deepEqual(properties, expected, `file-descriptors.ts cannot describe ${element} of ${file}`)
+  }
+  return created
 }
 
 /** JSON has many double quotation marks. */
@@ -90,9 +120,8 @@ function quoted(json: string): string {
   return `'${json.replace(/[\\']/g, '\\$&')}'`
 }
 
-/** Writes a file as text. The test of all descriptors would find what the text cannot express, but an error here names it. */
+/** Describes a file as text. */
 function compactFile(file: DescFile): CompactFile {
-  if (file.proto.syntax !== 'proto3') throw new Error(`${file.name}.proto has another syntax than proto3`)
   return trimmed<CompactFile>([
     file.name,
     file.proto.package,
@@ -111,7 +140,7 @@ function compactMessage({ name, proto, deprecated, file, ...message }: DescMessa
   return trimmed<CompactMessage>([
     name,
     message.fields.map((field) => compactField(field, file)),
-    message.oneofs.map((oneof) => trimmed([oneof.name, other(oneof.localName, oneof.name)])),
+    message.oneofs.map((oneof) => trimmed([oneof.name, unlessSame(oneof.localName, oneof.name)])),
     message.nestedMessages.map((nested) => compactMessage(nested)),
     message.nestedEnums.map((one) => compactEnum(one)),
     compactOptions(proto.options, MessageOptionsSchema),
@@ -126,9 +155,9 @@ function compactField(field: DescField | DescExtension, file: DescFile): Compact
     name,
     number,
     typeOfField(field, file),
-    isField ? other(field.localName, name) : 0,
+    isField ? unlessSame(field.localName, name) : 0,
     cardinalityOf(field),
-    isField ? other(field.jsonName, field.localName) : 0,
+    isField ? unlessSame(field.jsonName, field.localName) : 0,
     isField && field.oneof ? field.parent.oneofs.indexOf(field.oneof) + 1 : 0,
     compactOptions(proto.options, FieldOptionsSchema),
     Number(deprecated),
@@ -184,21 +213,28 @@ function compactService({ name, methods, proto, deprecated, file }: DescService)
   ])
 }
 
-/** Returns the options that the schema defines. Of those of protobuf, only `deprecated` is part of a descriptor. */
+/** Returns the options that the schema defines. Those of protobuf are properties of descriptors, or only in `proto`. */
 function compactOptions(options: Message | undefined, schema: DescMessage): CompactOptions {
   const numbers = new Set(options?.$unknown?.map(({ no }) => no))
   if (options === undefined || numbers.size === 0) return []
   return [...numbers].map((number) => {
     const option = registry.getExtensionFor(schema, number)
     if (option === undefined) throw new Error(`option ${number} of ${schema.typeName} is not imported`)
-    return [number, withoutTypeNames(getExtension(options, option))] as const
+    if (option.fieldKind === 'list' && option.listKind === 'message')
+      throw new Error(`${option} is a list of messages, which options.ts does not create`)
+    return [number, withoutTypeNames(getExtension(options, option), option)] as const
   })
 }
 
-function withoutTypeNames(value: unknown): unknown {
-  if (typeof value === 'bigint' || value instanceof Uint8Array)
-    throw new Error('JSON has no such value of an option')
-  return JSON.parse(JSON.stringify(value, (key, one) => (key === '$typeName' ? undefined : one)))
+function withoutTypeNames(value: unknown, option: DescExtension): unknown {
+  if (Array.isArray(value)) return value.map((one) => withoutTypeNames(one, option))
+  if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
+    const properties = Object.entries(value).filter(([name]) => name !== '$typeName')
+    return Object.fromEntries(properties.map(([name, one]) => [name, withoutTypeNames(one, option)]))
+  }
+  if (value !== undefined && !['string', 'boolean'].includes(typeof value) && !Number.isFinite(value))
+    throw new Error(`JSON cannot express a value of ${option}`)
+  return value
 }
 
 /** Shortens names in the package of the file. */
@@ -207,8 +243,8 @@ function compactType(typeName: string, file: DescFile): CompactType {
   return typeName.startsWith(start) ? typeName.slice(start.length - 1) : typeName
 }
 
-/** A name that is mostly the same as another one. */
-function other(name: string, usual: string): string | 0 {
+/** Returns 0 if the name is the default. */
+function unlessSame(name: string, usual: string): string | 0 {
   return name === usual ? 0 : name
 }
 

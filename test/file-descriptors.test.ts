@@ -1,18 +1,28 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { file_google_rpc_code } from '@berth/contract/gen/google/rpc/code_pb.js'
+import { file_google_rpc_error_details } from '@berth/contract/gen/google/rpc/error_details_pb.js'
+import { file_google_rpc_status } from '@berth/contract/gen/google/rpc/status_pb.js'
+import { getOption, hasOption } from '@berth/contract/options.ts'
+import { contractFiles, grpcStandardFiles } from '@berth/contract/schema-files.ts'
 import {
   type AnyDesc,
   create,
   createFileRegistry,
+  type DescExtension,
   type DescFile,
+  getOption as decodeOption,
   fromBinary,
+  hasOption as hasDecodedOption,
   toBinary,
 } from '@bufbuild/protobuf'
-import { nestedTypes } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import { contractFiles, grpcStandardFiles } from './schema-files.ts'
+import { comparableProperties, elementsOf } from '../scripts/descriptor-properties.ts'
 
-/** All files of the schema, each after those that it imports. */
+/** Descriptors of the schema, compared with those of protobuf-es (ADR 115). */
+
+/** All files, each after those that it imports. */
 function filesInOrder(): readonly DescFile[] {
   const files = new Set<DescFile>()
   const add = (file: DescFile) => {
@@ -20,73 +30,68 @@ function filesInOrder(): readonly DescFile[] {
     file.dependencies.forEach(add)
     files.add(file)
   }
-  for (const file of [...contractFiles, ...grpcStandardFiles]) add(file)
+  const errorFiles = [file_google_rpc_code, file_google_rpc_error_details, file_google_rpc_status]
+  for (const file of [...contractFiles, ...grpcStandardFiles, ...errorFiles]) add(file)
   return [...files]
 }
 
 const files = filesInOrder()
+// Files of google.protobuf come with protobuf-es.
+const schemaFiles = files.filter(({ name }) => !name.startsWith('google/protobuf/'))
+const elements = schemaFiles.flatMap(elementsOf)
 
 test('descriptors of the schema are those that protobuf-es creates', () => {
   const protos = files.map(({ proto }) =>
     fromBinary(FileDescriptorProtoSchema, toBinary(FileDescriptorProtoSchema, proto)),
   )
   const library = createFileRegistry(create(FileDescriptorSetSchema, { file: protos }))
-  let compared = 0
-  // Files of google.protobuf come with protobuf-es.
-  for (const file of files.filter(({ name }) => !name.startsWith('google/protobuf/'))) {
-    const expected = library.getFile(`${file.name}.proto`)
-    assert.ok(expected)
-    compared += assertSame(file, expected)
+  for (const file of schemaFiles) {
+    const [own, expected] = [file, library.getFile(`${file.name}.proto`) as DescFile].map(elementsOf)
+    assert.equal(own?.length, expected?.length)
+    for (const [index, element] of (own ?? []).entries()) {
+      const other = expected?.[index] as AnyDesc
+      const [properties, expectedProperties] = comparableProperties(element, other)
+      assert.deepEqual(properties, expectedProperties)
+      assert.deepEqual(element.proto, other.proto, String(element))
+    }
   }
-  assert.ok(compared > 4000, `${compared} elements`)
+  assert.ok(elements.length > 4000, `${elements.length} elements`)
 })
-
-/** Compares all elements of a file; other elements to which they refer are compared by their names. */
-function assertSame(file: DescFile, expected: DescFile): number {
-  const elements = elementsOf(file)
-  const expectedElements = elementsOf(expected)
-  assert.deepEqual(elements.map(String), expectedElements.map(String))
-  for (const [index, element] of elements.entries())
-    assertSameProperties(element, expectedElements[index] as AnyDesc)
-  return elements.length
-}
-
-function elementsOf(file: DescFile): readonly AnyDesc[] {
-  const elements: AnyDesc[] = [file]
-  for (const type of nestedTypes(file)) {
-    elements.push(type)
-    if (type.kind === 'message') elements.push(...type.fields, ...type.oneofs)
-    if (type.kind === 'enum') elements.push(...type.values)
-    if (type.kind === 'service') elements.push(...type.methods)
-  }
-  return elements
-}
-
-/** Elements may have properties of their own, or of their class. */
-function assertSameProperties(element: AnyDesc, expected: AnyDesc): void {
-  const names = [...new Set([...Object.keys(element), ...Object.keys(expected)])].filter(
-    (name) => !ownProperties.has(name),
-  )
-  const shown = (of: AnyDesc) =>
-    Object.fromEntries(
-      names.map((name) => [name, shownValue((of as unknown as Record<string, unknown>)[name])]),
-    )
-  assert.deepEqual(shown(element), shown(expected), String(element))
-  assert.deepEqual(element.proto, expected.proto, String(element))
-}
-
-/** `package` and `optionValues` are those of the schema alone; `proto` and the text of elements are compared beside. */
-const ownProperties = new Set(['proto', 'toString', 'package', 'optionValues'])
-
-/** Shows other elements as `kind name`. */
-function shownValue(value: unknown): unknown {
-  if (typeof value === 'function') return { returns: value() }
-  if (Array.isArray(value)) return value.map(shownValue)
-  if (typeof value !== 'object' || value === null) return value
-  if ('kind' in value) return String(value)
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shownValue(one)]))
-}
 
 test('the message of a file is decoded once', () => {
   for (const file of files) assert.equal(file.proto, file.proto)
+})
+
+/** Messages of options by the kind of their elements. */
+const optionsOf: Readonly<Record<string, string>> = {
+  file: 'FileOptions',
+  message: 'MessageOptions',
+  field: 'FieldOptions',
+  extension: 'FieldOptions',
+  oneof: 'OneofOptions',
+  enum: 'EnumOptions',
+  enum_value: 'EnumValueOptions',
+  service: 'ServiceOptions',
+  rpc: 'MethodOptions',
+}
+
+test('every option of every element has the value that protobuf-es decodes', () => {
+  const options = elements.filter((element): element is DescExtension => element.kind === 'extension')
+  let set = 0
+  for (const element of elements)
+    for (const option of options) {
+      if (option.extendee.typeName !== `google.protobuf.${optionsOf[element.kind]}`) continue
+      const isSet = hasDecodedOption(element as never, option)
+      if (isSet) set++
+      const message = `${element}: ${option}`
+      assert.equal(hasOption(element as never, option), isSet, message)
+      assert.deepEqual(getOption(element as never, option), decodeOption(element as never, option), message)
+    }
+  assert.ok(set > 3000, `${set} options`)
+})
+
+test('the message of an option is created once', () => {
+  const method = elements.find((element) => element.kind === 'rpc' && hasOption(element, http))
+  assert.ok(method?.kind === 'rpc')
+  assert.equal(getOption(method, http), getOption(method, http))
 })

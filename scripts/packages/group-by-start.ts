@@ -9,8 +9,7 @@ export interface StartGroups {
   readonly fileOf: (module: string) => string | null
 }
 
-/** What a start may load that it does not need, for each merge of two files. */
-const UNNEEDED_BYTES_MAX = 16_384
+const UNNEEDED_BYTES = { eachMax: 16_384, totalMax: 65_536 }
 
 /** What most time of a start loads: a module, and the modules that import others only after it is loaded. */
 const roots = [
@@ -42,41 +41,44 @@ export function groupByStart(root: string, started: ReadonlyMap<string, string>)
           for (const imported of this.getModuleInfo(id)?.importedIds ?? []) loaded.add(imported)
         return loaded
       }
-      const modules = [...this.getModuleIds()]
-      for (const { file, root: end, isAfter } of roots) {
-        const starting = modules.find((id) => id.endsWith(end))
-        if (starting === undefined) throw new Error(`the package has no module ${end}`)
-        const starts = modules
-          .filter((id) => this.getModuleInfo(id)?.dynamicImporters.some((importer) => !isAfter(importer)))
+      const isExternal = (id: string) => (this.getModuleInfo(id)?.code ?? null) === null
+      const modules = [...this.getModuleIds()].filter((id) => !isExternal(id))
+      /** Returns what each start loads that some module imports; the order depends on no path outside of the package. */
+      const startsOf = (isImporter: (module: string) => boolean) =>
+        modules
+          .filter((id) => this.getModuleInfo(id)?.dynamicImporters.some(isImporter))
           .concat(...started.values())
           .sort((a, b) => (stableName(a) < stableName(b) ? -1 : 1))
           .map(loadedBy)
+      for (const { file, root: end, isAfter } of roots) {
+        const starting = modules.find((id) => id.endsWith(end))
+        if (starting === undefined) throw new Error(`the package has no module ${end}`)
+        const starts = startsOf((importer) => !isAfter(importer))
         const keyOf = (id: string) => starts.map((loaded) => (loaded.has(id) ? '1' : '0')).join('')
         const ownKey = keyOf(starting)
-        const own = [...loadedBy(starting)].filter((id) => !files.has(id))
+        const own = [...loadedBy(starting)].filter((id) => !files.has(id) && !isExternal(id))
         const keys = [...new Set(own.map(keyOf))].sort()
         for (const id of own) {
           const key = keyOf(id)
           files.set(id, key === ownKey ? file : `${file}-${keys.indexOf(key)}`)
         }
       }
+      const nameOf = (id: string) => files.get(id) ?? id
       const groups = new Map<string, ModuleGroup & { readonly imports: Set<string> }>()
       for (const [id, file] of files) {
         const { code, importedIds } = this.getModuleInfo(id) ?? { code: '', importedIds: [] }
         const { bytes, imports } = groups.get(file) ?? { bytes: 0, imports: new Set<string>() }
         for (const imported of importedIds) {
-          const other = files.get(imported)
-          if (other !== undefined && other !== file) imports.add(other)
+          // A start must not load a module outside of the bundle for a merge.
+          if (!files.has(imported))
+            groups.set(imported, { bytes: Number.POSITIVE_INFINITY, imports: new Set() })
+          if (nameOf(imported) !== file) imports.add(nameOf(imported))
         }
         groups.set(file, { bytes: bytes + (code?.length ?? 0), imports })
       }
-      const starts = modules
-        .filter((id) => (this.getModuleInfo(id)?.dynamicImporters.length ?? 0) > 0)
-        .concat(...started.values())
-        .sort((a, b) => (stableName(a) < stableName(b) ? -1 : 1))
-        .map((id) => new Set([...loadedBy(id)].flatMap((one) => files.get(one) ?? [])))
+      const starts = startsOf(() => true).map((loaded) => new Set([...loaded].map(nameOf)))
       const sorted = new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1)))
-      const names = mergeGroups(sorted, starts, UNNEEDED_BYTES_MAX)
+      const names = mergeGroups(sorted, starts, UNNEEDED_BYTES)
       for (const [id, file] of files) files.set(id, names.get(file) ?? file)
     },
   }

@@ -1,34 +1,48 @@
-/** A group of modules that become one file. */
+/** A group of modules that become one file, or a module outside of the bundle. */
 export interface ModuleGroup {
-  /** Size of its modules. */
+  /** Size of its modules before they are bundled; infinite for a module outside of the bundle. */
   readonly bytes: number
   /** Names of the groups whose modules it imports. */
   readonly imports: ReadonlySet<string>
 }
 
+/** Bytes that a start may load and does not need. */
+export interface UnneededBytes {
+  /** For one merge. */
+  readonly eachMax: number
+  readonly totalMax: number
+}
+
+interface Start {
+  /** Names of the groups that it loads. */
+  readonly loaded: Set<string>
+  unneededBytes: number
+}
+
 /**
  * Merges groups, because each file of a start costs the time to find it and to link it. `starts` has the names of the groups that each start
- * loads; no start loads more than `bytesMax` that it does not need, for each merge. Returns the new name of each group.
+ * loads. Returns the new name of each group.
  */
 export function mergeGroups(
   groups: ReadonlyMap<string, ModuleGroup>,
   starts: readonly ReadonlySet<string>[],
-  bytesMax: number,
+  bounds: UnneededBytes,
 ): ReadonlyMap<string, string> {
   const names = new Map([...groups.keys()].map((name) => [name, name]))
   const current = new Map(groups)
-  const loaded = starts.map((start) => new Set(start))
+  const states = starts.map((start): Start => ({ loaded: new Set(start), unneededBytes: 0 }))
   for (;;) {
-    const pair = cheapestPair(current, loaded, bytesMax)
+    const pair = cheapestPair(current, states, bounds)
     if (pair === undefined) return names
     const [kept, merged] = pair
     for (const [name, now] of names) if (now === merged) names.set(name, kept)
-    merge(current, kept, merged)
-    const added = closureOf(current, kept)
-    for (const start of loaded) {
-      if (start.delete(merged)) start.add(kept)
-      if (start.has(kept)) for (const name of added) start.add(name)
+    for (const state of states) {
+      if (!state.loaded.has(kept) && !state.loaded.has(merged)) continue
+      state.unneededBytes += unneededBytes(current, state, pair)
+      for (const name of [...closureOf(current, kept), ...closureOf(current, merged)]) state.loaded.add(name)
+      state.loaded.delete(merged)
     }
+    merge(current, kept, merged)
   }
 }
 
@@ -50,33 +64,41 @@ function closureOf(groups: ReadonlyMap<string, ModuleGroup>, name: string): Read
   return closure
 }
 
+/** Returns what a start that loads one of two groups would load more if they were one file. */
+function unneededBytes(
+  groups: ReadonlyMap<string, ModuleGroup>,
+  { loaded }: Start,
+  pair: readonly [string, string],
+): number {
+  const all = new Set(pair.flatMap((name) => [...closureOf(groups, name)]))
+  return [...all].reduce((sum, name) => sum + (loaded.has(name) ? 0 : (groups.get(name)?.bytes ?? 0)), 0)
+}
+
+/** Returns the pair whose merge costs the start that it costs most the least. */
 function cheapestPair(
   groups: ReadonlyMap<string, ModuleGroup>,
-  starts: readonly ReadonlySet<string>[],
-  bytesMax: number,
+  starts: readonly Start[],
+  { eachMax, totalMax }: UnneededBytes,
 ): readonly [string, string] | undefined {
-  const closures = new Map([...groups.keys()].map((name) => [name, closureOf(groups, name)]))
-  const closure = (name: string) => closures.get(name) as ReadonlySet<string>
-  /** Whether one imports the other only through a third group, which would then import the file that imports it. */
+  /** One imports the other through a third group, so their file and that of the third group would import each other. */
   const isBetween = (one: string, other: string) =>
-    [...(groups.get(one)?.imports ?? [])].some((name) => name !== other && closure(name).has(other))
-  const costOf = (one: string, other: string) => {
-    const all = [...new Set([...closure(one), ...closure(other)])]
+    [...(groups.get(one)?.imports ?? [])].some((name) => name !== other && closureOf(groups, name).has(other))
+  const costOf = (pair: readonly [string, string]) => {
     const costs = starts
-      .filter((start) => start.has(one) !== start.has(other))
-      .map((start) =>
-        all.reduce((sum, name) => sum + (start.has(name) ? 0 : (groups.get(name)?.bytes ?? 0)), 0),
-      )
+      .filter(({ loaded }) => loaded.has(pair[0]) !== loaded.has(pair[1]))
+      .map((start) => {
+        const bytes = unneededBytes(groups, start, pair)
+        return start.unneededBytes + bytes > totalMax ? Number.POSITIVE_INFINITY : bytes
+      })
     return Math.max(0, ...costs)
   }
   let best: readonly [string, string] | undefined
-  let bestCost = bytesMax
-  const names = [...groups.keys()]
+  let bestCost = Number.POSITIVE_INFINITY
+  const names = [...groups].filter(([, { bytes }]) => Number.isFinite(bytes)).map(([name]) => name)
   for (const [index, one] of names.entries())
     for (const other of names.slice(index + 1)) {
-      if (isBetween(one, other) || isBetween(other, one)) continue
-      const cost = costOf(one, other)
-      if (cost > bestCost || (cost === bestCost && best !== undefined)) continue
+      const cost = costOf([one, other])
+      if (cost > eachMax || cost >= bestCost || isBetween(one, other) || isBetween(other, one)) continue
       best = [one, other]
       bestCost = cost
     }

@@ -13,9 +13,9 @@ import * as fifth from '@berth/server/storage/migrations/0005-advisories.ts'
 import * as sixth from '@berth/server/storage/migrations/0006-v1.ts'
 import * as seventh from '@berth/server/storage/migrations/0007-registry.ts'
 import * as providerCallbacks from '@berth/server/storage/migrations/0009-provider-callbacks.ts'
-import { migrate, migrations } from '@berth/server/storage/schema/migrate.ts'
+import { migrate, migrations, NewerDatabase } from '@berth/server/storage/schema/migrate.ts'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { apiOf, managedRole } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
@@ -336,5 +336,29 @@ for (const database of engineDatabases) {
       await db.close()
       rmSync(dataDir, { recursive: true, force: true })
     }
+  })
+}
+
+for (const database of engineDatabases) {
+  test(`a node that waits for the migration by a newer one rejects the schema (${database.name})`, async (t) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+    const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    t.after(async () => {
+      await db.close()
+      rmSync(dataDir, { recursive: true })
+    })
+    await migrate(db)
+    const { background } = db
+    const rules = {
+      ...background.rules,
+      // The newer node has the lock first.
+      async withMigrationLock(...args: Parameters<typeof background.rules.withMigrationLock>) {
+        await sql`insert into migrations (name, timestamp) values ('9999-newer', '')`.execute(
+          background.kysely,
+        )
+        return background.rules.withMigrationLock(...args)
+      },
+    }
+    await assert.rejects(migrate({ ...db, background: { ...background, rules } }), NewerDatabase)
   })
 }

@@ -37,8 +37,17 @@ import {
 /** A scalar type, or the full name of a message or enum; a name that starts with a dot is in the package of the file. */
 export type CompactType = number | string
 
-/** How many values a field has; whether an absent one differs from zero, or whether numbers are packed. */
-export const Cardinality = { IMPLICIT: 0, OPTIONAL: 1, LIST: 2, PACKED_LIST: 3, MAP: 4 } as const
+/** How many values a field has. */
+export const Cardinality = {
+  /** One; it is absent if it is the zero value. */
+  IMPLICIT: 0,
+  /** One or none. */
+  OPTIONAL: 1,
+  LIST: 2,
+  /** A list of numbers that share one tag on the wire. */
+  PACKED_LIST: 3,
+  MAP: 4,
+} as const
 
 export const methodKinds = ['unary', 'server_streaming', 'client_streaming', 'bidi_streaming'] as const
 
@@ -131,7 +140,9 @@ let encodedProtos: Readonly<Record<string, string>> | undefined
 
 function encodedProtoOf(name: string): string {
   encodedProtos ??= Object.assign({}, ...protoFiles.map((file) => JSON.parse(readFileSync(file, 'utf8'))))
-  return encodedProtos?.[name] ?? ''
+  const encoded = encodedProtos?.[name]
+  if (encoded === undefined) throw new Error(`${name}.proto is not in ${protoFiles.map(String).join(' or ')}`)
+  return encoded
 }
 
 /** Messages and enums by full name. */
@@ -167,13 +178,14 @@ abstract class Element<Proto> implements WithOptionValues {
     this.optionValues = options
   }
 
-  /** The elements of the same kind beside this one, of which it is one. */
+  /** All elements of this kind in the parent, including this one. */
   protected abstract protos(): readonly Proto[]
 
   get proto(): Proto {
     const proto = (this.protos() as readonly { readonly name: string }[]).find(
       ({ name }) => name === this.name,
     )
+    if (proto === undefined) throw new Error(`the message of ${this} is of another version`)
     return proto as Proto
   }
 }
@@ -220,6 +232,7 @@ class SchemaFile {
   }
 }
 
+/** As `restoreJsonNames` of protobuf-es, which is not exported. */
 function addJsonNames({ field, nestedType }: DescriptorProto): void {
   for (const one of field) if (!Object.hasOwn(one, 'jsonName')) one.jsonName = protoCamelCase(one.name)
   nestedType.forEach(addJsonNames)
@@ -253,12 +266,14 @@ interface Members {
   readonly members: (DescField | DescOneof)[]
 }
 
+/** `fields`, `field`, `oneofs` and `members` are properties of the class: a copy with `...` does not have them. */
 class MessageType extends Type<DescriptorProto> {
   readonly kind = 'message'
   readonly nestedEnums: DescEnum[] = []
   readonly nestedMessages: DescMessage[] = []
   readonly nestedExtensions: DescExtension[] = []
-  readonly #compact: CompactMessage
+  /** Until the members are created. */
+  #compact: CompactMessage | undefined
   #members: Members | undefined
 
   constructor(compact: CompactMessage, file: SchemaFile, parent: DescMessage | undefined) {
@@ -288,7 +303,9 @@ class MessageType extends Type<DescriptorProto> {
 
   /** A start uses the fields of less than half of the messages. */
   #memberSets(): Members {
-    this.#members ??= membersOf(this as unknown as DescMessage, this.#compact, this.file)
+    if (this.#members !== undefined) return this.#members
+    this.#members = membersOf(this as unknown as DescMessage, this.#compact as CompactMessage, this.file)
+    this.#compact = undefined
     return this.#members
   }
 

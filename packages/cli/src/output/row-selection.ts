@@ -52,7 +52,7 @@ export function sortRows<T>(rows: readonly T[], keys: readonly SortKey[], view: 
 
 function compare(one: string | number, other: string | number): number {
   if (typeof one === 'number' && typeof other === 'number') return one - other
-  // Created on use: it loads the data of languages, which every command, and the server, would keep in memory.
+  // Created on use: it loads locale data (ICU), which every command, and the server, would keep in memory.
   collator ??= new Intl.Collator('en', { numeric: true })
   return collator.compare(String(one), String(other))
 }

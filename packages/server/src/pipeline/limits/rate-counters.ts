@@ -34,7 +34,9 @@ export async function createMemoryCounters(): Promise<Counters> {
       const limiter = new RateLimiterMemory({ keyPrefix, points, duration: seconds })
       // Addresses are cheap for an attacker with many: the key that was counted longest ago is dropped first.
       const known = new LRUCache<string, true>({
-        max: limits.rateLimitKeysMax,
+        // Not `max`, which allocates memory for all entries (createGrowingCache).
+        maxSize: limits.rateLimitKeysMax,
+        sizeCalculation: () => 1,
         dispose: (_, key) => void limiter.delete(key),
       })
       return {

@@ -29,4 +29,6 @@ test('a growing cache keeps both the bound of the count and that of the sizes', 
   const long = createGrowingCache<string>(3, lengthOf)
   for (const key of ['a', 'b', 'c']) long.set(key, key.repeat(14))
   assert.deepEqual([...long.keys()].sort(), ['b', 'c'])
+  long.set('c', 'c'.repeat(31))
+  assert.deepEqual([...long.keys()], ['b'])
 })

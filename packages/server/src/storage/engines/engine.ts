@@ -50,6 +50,8 @@ export interface SqlRules {
   readonly columnsQuery: string
   /** Lists the names of all tables as `name`. */
   readonly tableNamesQuery: string
+  /** Has a row if there is a table to which the name `migrations` refers in a statement. */
+  readonly hasMigrationsQuery: string
 }
 
 /** Types for new migrations. Text is compared by its bytes. */

@@ -40,8 +40,6 @@ import * as invitedOrganizations from '../migrations/0041-invited-organizations.
 import * as copyingOrganizations from '../migrations/0042-copying-organizations.ts'
 import { createSchema } from './create-schema.ts'
 
-const MIGRATIONS = 'migrations'
-
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
   '0001-init': init,
@@ -100,12 +98,15 @@ export async function migrate(db: Db): Promise<string[]> {
 async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
   try {
     const created = await createSchema(db, kysely)
-    if ((await migrationState(db, kysely)).missing.length === 0) return [...created]
+    // Of a node that had the lock before.
+    const { missing, unknown } = await migrationState(db, kysely)
+    if (unknown.length > 0) throw new NewerDatabase(unknown)
+    if (missing.length === 0) return [...created]
     const { error, results = [] } = await migratorOf(db, kysely).migrateToLatest()
     if (error !== undefined) throw error
     return [...created, ...results.map((result) => result.migrationName)]
   } catch (error) {
-    if (error instanceof ApiError) throw error
+    if (error instanceof ApiError || error instanceof NewerDatabase) throw error
     // A node of a newer version may have migrated in between.
     await requireKnownMigrations(db)
     throw new Error('the database schema could not be brought up to date', { cause: error })
@@ -158,9 +159,8 @@ interface MigrationState {
  * it, several times in a start.
  */
 export async function migrationState(db: Db, kysely = db.kysely): Promise<MigrationState> {
-  const tables = await sql.raw<{ name: string }>(db.rules.tableNamesQuery).execute(kysely)
-  if (!tables.rows.some(({ name }) => name === MIGRATIONS))
-    return { missing: Object.keys(migrations), unknown: [] }
+  const found = await sql.raw(db.rules.hasMigrationsQuery).execute(kysely)
+  if (found.rows.length === 0) return { missing: Object.keys(migrations), unknown: [] }
   const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(kysely)
   const applied = rows.map(({ name }) => name)
   return {
@@ -178,9 +178,9 @@ function migratorOf(db: Db, kysely = db.kysely): Migrator {
           Object.entries(migrations).map(([name, { up }]) => [name, { up: (tx) => up(tx, db.engine) }]),
         ),
     },
-    // The usual comparison loads the data of languages, which the server would keep in memory.
-    nameComparator: (one, other) => (one < other ? -1 : Number(one > other)),
-    migrationTableName: MIGRATIONS,
+    // The default loads locale data (ICU), which the server would keep in memory. No two names are equal.
+    nameComparator: (one, other) => (one < other ? -1 : 1),
+    migrationTableName: 'migrations',
     migrationLockTableName: 'migrations_lock',
   })
 }

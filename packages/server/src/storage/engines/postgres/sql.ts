@@ -29,4 +29,6 @@ export const postgresSql: SqlRules = {
     order by c.table_name collate "C", c.ordinal_position`,
   tableNamesQuery:
     'select tablename as name from pg_tables where schemaname = current_schema() order by tablename',
+  // Of any schema of the search path, like the statements that read it.
+  hasMigrationsQuery: "select 1 where to_regclass('migrations') is not null",
 }

@@ -28,4 +28,5 @@ export const sqliteSql: SqlRules = {
     where t.type = 'table' and t.name not like 'sqlite~_%' escape '~' and c.hidden = 0
     order by t.name, c.cid`,
   tableNamesQuery: `select name from sqlite_schema where type = 'table' and name not like 'sqlite~_%' escape '~' order by name`,
+  hasMigrationsQuery: "select 1 from sqlite_schema where type = 'table' and name = 'migrations'",
 }
