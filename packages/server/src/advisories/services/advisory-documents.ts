@@ -12,7 +12,6 @@ import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { authorizationOf, requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
-import { mapAhead } from '../../runtime/map-ahead.ts'
 import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
@@ -23,6 +22,7 @@ import {
   type ImportedDocument,
   importAhead,
 } from '../import/import-documents.ts'
+import { mapAhead } from '../import/map-ahead.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { readDocumentPage } from './document-pages.ts'
 
