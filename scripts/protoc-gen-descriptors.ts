@@ -108,6 +108,7 @@ function describe(file: DescFile): DescFile {
   )
   described.set(file.name, created)
   const elements = elementsOf(created)
+  assert.equal(elements.length, elementsOf(file).length, `file-descriptors.ts cannot describe ${file}`)
   for (const [index, element] of elementsOf(file).entries()) {
     const [properties, expected] = comparableProperties(elements[index] as AnyDesc, element)
     assert.deepEqual(properties, expected, `file-descriptors.ts cannot describe ${element} of ${file}`)
@@ -136,6 +137,8 @@ function compactFile(file: DescFile): CompactFile {
 }
 
 function compactMessage({ name, proto, deprecated, file, ...message }: DescMessage): CompactMessage {
+  for (const oneof of message.oneofs)
+    if (oneof.proto.options?.$unknown) throw new Error(`${oneof} has options, which options.ts does not read`)
   if (message.nestedExtensions.length > 0) throw new Error(`${message.typeName} has nested extensions`)
   return trimmed<CompactMessage>([
     name,

@@ -483,9 +483,6 @@ export const limits = {
   // Advisories.
   /** Documents of one request. */
   advisoryDocumentsMax: 1000,
-  /** Documents of one import that are read, compressed and written at a time, and their bytes together. */
-  documentsAheadMax: 16,
-  documentsAheadBytesMax: 64 * MIB,
   /** Time and memory to read one document. */
   documentParseMsMax: 30 * SECOND_MS,
   documentParseMemoryMib: 1024,

@@ -9,7 +9,7 @@ import { JobInterrupted } from '../../storage/jobs/job-leases.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
-import { createImportInOrder, importAhead } from '../import/import-documents.ts'
+import { createImportInOrder, type ImportInOrderOptions, importBounds } from '../import/import-documents.ts'
 import { mapAhead } from '../import/map-ahead.ts'
 import { type DownloadLimits, displayUrl, download } from './download.ts'
 import type { FileVersion } from './partial-file.ts'
@@ -28,8 +28,8 @@ export interface FeedRunOptions {
   readonly summary: ImportSummary
   /** Called before the first document. */
   readonly onDownloaded: () => Promise<void>
-  /** Throws when the run must end. Called in the transaction of every document. */
-  readonly check: (tx: Tx) => Promise<void>
+  /** Throws when the run must end. Called in the transaction of every document, and for every file without one. */
+  readonly assertRunning: (tx?: Tx) => Promise<void>
   readonly signal: AbortSignal
   /** Called with errors that are not caused by a feed. */
   readonly onError: (error: unknown, feed?: string) => void
@@ -56,22 +56,20 @@ export async function runFeed(
   try {
     await options.onDownloaded()
     const { findDocuments } = await import('@berth/advisory-formats/archives/find-documents.ts')
-    const importFound = importerOf(feed, options)
-    const ahead = importAhead((found: FoundFile) => (found.kind === 'document' ? found.content.length : 0))
-    const results = mapAhead(findDocuments(file.path, name, { signal }), ahead, async (found) => ({
-      found,
-      imported: found.kind === 'document' ? await importFound(found) : undefined,
-    }))
-    for await (const { found, imported } of results) {
+    const { bounds: ahead, importFound } = importerOf(feed, options)
+    const results = mapAhead(findDocuments(file.path, name, { signal }), ahead, importFound)
+    for await (const result of results) {
       const { format } = feed
-      if (found.kind === 'skipped') summary.skip()
-      else if (found.kind === 'rejected') {
-        summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
+      if (result.kind === 'skipped') summary.skip()
+      else if (result.kind === 'imported') {
+        const { imported } = result
+        if ('rejection' in imported) summary.reject({ name: result.name, format, ...imported.rejection })
+        else summary.accept(imported)
+      } else {
+        summary.reject({ name: result.name, format: '', line: 0, reason: result.reason })
         // A problem of the archive itself: the rest of it was not read.
-        if (found.name === name) truncatedReason = found.reason
-      } else if (imported === undefined) continue
-      else if ('rejection' in imported) summary.reject({ name: found.name, format, ...imported.rejection })
-      else summary.accept(imported)
+        if (result.name === name) truncatedReason = result.reason
+      }
     }
   } catch (error) {
     // So that the next run does not download it again.
@@ -88,22 +86,34 @@ export async function runFeed(
 
 function importerOf(
   { uid, parent, format }: AdvisoryFeedRow,
-  { store, reader, requestId, check, onError }: FeedRunOptions,
+  { store, reader, requestId, assertRunning, onError, signal }: FeedRunOptions,
 ) {
-  const event = { actor: 'system', method: METHOD, requestId, address: '' }
-  const importInOrder = createImportInOrder(
-    { store, reader, parent: parent as Uid, dryRun: false, event, check },
-    // Others must not wait for the background.
-    false,
-  )
-  return async ({ name, content }: { readonly name: string; readonly content: Uint8Array }) => {
-    try {
-      return await importInOrder({ name, format: format as Format | '', content })
-    } catch (error) {
+  const options: ImportInOrderOptions = {
+    ...{ store, reader, parent: parent as Uid, dryRun: false, signal, check: assertRunning },
+    event: { actor: 'system', method: METHOD, requestId, address: '' },
+    // Others must not wait for a feed.
+    sharesCommits: false,
+    rejectionOf(error) {
       // The run must end, or the database or the group is gone: the next document would fail in the same way.
-      if (error instanceof ApiError || error instanceof JobInterrupted) throw error
+      if (error instanceof ApiError || error instanceof JobInterrupted || signal.aborted) return undefined
       onError(error, uid)
-      return { rejection: { line: 0, reason: 'internal error; see the server log' } }
-    }
+      return { line: 0, reason: 'internal error; see the server log' }
+    },
+  }
+  const importInOrder = createImportInOrder(options)
+  return {
+    bounds: importBounds(options, (found: FoundFile) =>
+      found.kind === 'document' ? found.content : undefined,
+    ),
+    async importFound(found: FoundFile) {
+      if (found.kind !== 'document') {
+        await assertRunning()
+        return found
+      }
+      const { name, content } = found
+      const imported = await importInOrder({ name, format: format as Format | '', content })
+      if ('rejection' in imported) await assertRunning()
+      return { kind: 'imported' as const, name, imported }
+    },
   }
 }

@@ -71,7 +71,7 @@ export function startFeedScheduler(options: FeedSchedulerOptions): JobScheduler 
           await lease.renew(tx)
           await record.start(tx)
         }),
-      async check(tx) {
+      async assertRunning(tx) {
         lease.signal.throwIfAborted()
         await lease.requireHeld(tx)
       },

@@ -45,29 +45,63 @@ export interface ImportOptions {
   readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
   /** Throws if the document must no longer be written. The group is locked against other imports meanwhile. */
   readonly check?: (tx: Tx) => Promise<void>
+  readonly signal?: AbortSignal
 }
 
-/** Starts a write when it is its turn. */
-type Turn = <T>(write: () => Promise<T>) => Promise<T>
+/** Starts a write after those of earlier documents. */
+type InOrder = <T>(write: () => Promise<T>) => Promise<T>
 
-/** How far an import is ahead. */
-export function importAhead<T>(sizeOf: (item: T) => number): AheadBounds<T> {
-  return { countMax: limits.documentsAheadMax, sizeMax: limits.documentsAheadBytesMax, sizeOf }
+export interface ImportInOrderOptions extends ImportOptions {
+  /**
+   * On a database that combines changes, several documents share a transaction: this is faster, and changes of others wait for all of them.
+   * Otherwise one document is written at a time, while the next one is read.
+   */
+  readonly sharesCommits: boolean
+  /** Turns a failure into the rejection of the document. Without a rejection, no later document is written. */
+  readonly rejectionOf?: (error: unknown) => Rejection | undefined
 }
 
-/**
- * Returns a function that imports a document after those of earlier calls, while later ones are read already. With `together`, a database that
- * combines changes writes several in one transaction: this is faster, and changes of others wait for all of them.
- */
+/** Documents in progress that one import writes one at a time: one that is written, and one that is read. */
+const DOCUMENTS_AHEAD = 2
+
+/** Returns the bounds of the documents that an import has in progress. `contentOf` returns undefined for an item that is no document. */
+export function importBounds<T>(
+  { store, sharesCommits }: Pick<ImportInOrderOptions, 'store' | 'sharesCommits'>,
+  contentOf: (item: T) => Uint8Array | undefined,
+): AheadBounds<T> {
+  const { advisoryDocumentBytesMax: sizeMax } = limits
+  return {
+    countMax: Math.max(DOCUMENTS_AHEAD, sharesCommits ? store.db.rules.concurrentChanges : 1),
+    sizeMax,
+    sizeOf(item) {
+      const content = contentOf(item)
+      if (content === undefined) return 0
+      // Its size is unknown until it is unpacked.
+      return isGzip(content) ? sizeMax : content.length
+    },
+  }
+}
+
+/** Returns a function that writes a document after those of earlier calls; it is read before. */
 export function createImportInOrder(
-  options: ImportOptions,
-  together: boolean,
+  options: ImportInOrderOptions,
 ): (document: IncomingDocument) => Promise<ImportedDocument> {
-  const nextTurn = createTurns(together && options.store.db.rules.concurrentChanges > 1)
+  const nextPlace = createWriteOrder(options.sharesCommits && options.store.db.rules.concurrentChanges > 1)
+  let failure: { readonly error: unknown } | undefined
   return async (document) => {
-    const { inTurn, end } = nextTurn()
+    const { inOrder, end } = nextPlace()
     try {
-      return await importDocument(document, options, inTurn)
+      return await importDocument(document, options, (write) =>
+        inOrder(() => {
+          if (failure !== undefined) throw failure.error
+          return write()
+        }),
+      )
+    } catch (error) {
+      const rejection = failure === undefined ? options.rejectionOf?.(error) : undefined
+      if (rejection !== undefined) return { rejection }
+      failure ??= { error }
+      throw error
     } finally {
       end()
     }
@@ -76,16 +110,16 @@ export function createImportInOrder(
 
 /**
  * Documents are read at the same time, and written in order: of two versions of a document without a time, the last applies. Each call
- * returns the next turn, in which a write starts after `end` of the one before was called, or with `together` after the one before has started.
+ * returns the next place, in which a write starts after `end` of the one before was called, or with `together` after the one before has started.
  */
-function createTurns(together: boolean) {
+function createWriteOrder(together: boolean) {
   let before = Promise.resolve()
-  return (): { readonly inTurn: Turn; readonly end: () => void } => {
+  return (): { readonly inOrder: InOrder; readonly end: () => void } => {
     const [mine, { promise, resolve }] = [before, Promise.withResolvers<void>()]
-    // A document that is rejected before its turn does not let the next one start early.
+    // A document that is rejected before its place does not let the next one start early.
     before = Promise.all([mine, promise]).then(() => undefined)
     return {
-      async inTurn(write) {
+      async inOrder(write) {
         await mine
         const written = write()
         if (together) resolve()
@@ -98,14 +132,16 @@ function createTurns(together: boolean) {
 
 export async function importDocument(
   { name, format, content }: IncomingDocument,
-  { store, reader, parent, dryRun, event, check }: ImportOptions,
-  inTurn: Turn = (write) => write(),
+  { store, reader, parent, dryRun, event, check, signal }: ImportOptions,
+  inOrder: InOrder = (write) => write(),
 ): Promise<ImportedDocument> {
+  signal?.throwIfAborted()
   const bytes = await decompress(content)
   if ('rejection' in bytes) return bytes
   const read = await reader.read(name, format, bytes.content)
   if ('rejection' in read) return read
   const { document } = read
+  signal?.throwIfAborted()
   const { db, clock } = store
   const contentHash = documentHash(bytes.content)
   const compressed = await deflateAsync(bytes.content)
@@ -124,7 +160,7 @@ export async function importDocument(
   }
   let written: WrittenDocument
   try {
-    written = await inTurn(() => withStoredDocuments({ db, reader, parent }, work))
+    written = await inOrder(() => withStoredDocuments({ db, reader, parent }, work))
   } catch (error) {
     if (!(error instanceof DryRunRollback)) {
       const reason = rejectionReason(db, error)
@@ -191,6 +227,7 @@ class DryRunRollback extends Error {
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b])
+const isGzip = (content: Uint8Array) => GZIP.equals(content.subarray(0, GZIP.length))
 const gunzipAsync = promisify(gunzip)
 const deflateAsync = promisify(deflate)
 
@@ -207,7 +244,7 @@ async function decompress(
 ): Promise<{ readonly content: Uint8Array } | { readonly rejection: Rejection }> {
   const { advisoryDocumentBytesMax: max } = limits
   const tooLarge = { rejection: { line: 0, reason: `must have at most ${max / 1024 / 1024} MiB` } }
-  if (!GZIP.equals(content.subarray(0, GZIP.length))) return content.length > max ? tooLarge : { content }
+  if (!isGzip(content)) return content.length > max ? tooLarge : { content }
   try {
     return { content: await gunzipAsync(content, { maxOutputLength: max }) }
   } catch (error) {

@@ -40,26 +40,50 @@ test('after a failure no further call is made, and those that run are awaited', 
   const ended: number[] = []
   const results = mapAhead([0, 1, 2, 3, 4], { ...unbounded, countMax: 3 }, async (item) => {
     started.push(item)
+    await new Promise((resolve) => setImmediate(resolve))
     if (item === 1) throw new Error('one')
     await new Promise((resolve) => setImmediate(resolve))
     ended.push(item)
     return item
   })
   await assert.rejects(collect(results), { message: 'one' })
-  assert.deepEqual(started, [0, 1, 2, 3])
-  assert.deepEqual(ended, [0, 2, 3])
+  assert.deepEqual(started, [0, 1, 2])
+  assert.deepEqual(ended, [0, 2])
 })
 
-test('a source that fails ends the results after the calls that run', async () => {
-  const ended: number[] = []
+test('results of items before a failure of the source are not lost', async () => {
   const source = async function* () {
-    yield 1
+    yield* [1, 2, 3]
     throw new Error('source')
   }
-  const results = mapAhead(source(), unbounded, async (item) => {
+  const results: number[] = []
+  const mapped = mapAhead(source(), unbounded, async (item) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return item
+  })
+  await assert.rejects(
+    async () => {
+      for await (const result of mapped) results.push(result)
+    },
+    { message: 'source' },
+  )
+  assert.deepEqual(results, [1, 2, 3])
+})
+
+test('a consumer that stops ends the source after the calls that run', async () => {
+  let hasEnded = false
+  const source = function* () {
+    try {
+      yield* [1, 2, 3, 4]
+    } finally {
+      hasEnded = true
+    }
+  }
+  const ended: number[] = []
+  const mapped = mapAhead(source(), { ...unbounded, countMax: 2 }, async (item) => {
     await new Promise((resolve) => setImmediate(resolve))
     ended.push(item)
   })
-  await assert.rejects(collect(results), { message: 'source' })
-  assert.deepEqual(ended, [1])
+  for await (const _ of mapped) break
+  assert.deepEqual([ended, hasEnded], [[1, 2], true])
 })

@@ -1,4 +1,4 @@
-/** How far `mapAhead` is ahead of its consumer; it processes one item of any size. */
+/** Bounds of the items in progress. One item may exceed `sizeMax`. */
 export interface AheadBounds<T> {
   readonly countMax: number
   readonly sizeMax: number
@@ -6,8 +6,8 @@ export interface AheadBounds<T> {
 }
 
 /**
- * Calls `work` for several items at a time, in their order, and yields the results in this order. After a failure, or when the consumer stops, no
- * further call is made, and those that were are awaited.
+ * Calls `work` for several items at a time, in their order, and yields the results in this order. After a failure of a call, no further one is made, and
+ * those that were are awaited. When the source of the items fails, the results of earlier ones come first.
  */
 export async function* mapAhead<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -16,18 +16,29 @@ export async function* mapAhead<T, R>(
 ): AsyncGenerator<R> {
   const running: { readonly result: Promise<R>; readonly size: number }[] = []
   let sizes = 0
+  let hasFailed = false
+  let sourceFailure: { readonly error: unknown } | undefined
   const first = () => {
     const { result, size } = running.shift() as (typeof running)[number]
     sizes -= size
     return result
   }
+  const source = async function* () {
+    try {
+      yield* items
+    } catch (error) {
+      sourceFailure = { error }
+    }
+  }
   try {
-    for await (const item of items) {
+    for await (const item of source()) {
       const size = sizeOf(item)
       while (running.length > 0 && (running.length >= countMax || sizes + size > sizeMax)) yield await first()
+      if (hasFailed) break
       const result = work(item)
-      // Its turn to be awaited may come later, or never.
-      result.catch(() => undefined)
+      result.catch(() => {
+        hasFailed = true
+      })
       running.push({ result, size })
       sizes += size
     }
@@ -35,4 +46,5 @@ export async function* mapAhead<T, R>(
   } finally {
     await Promise.allSettled(running.map(({ result }) => result))
   }
+  if (sourceFailure !== undefined) throw sourceFailure.error
 }

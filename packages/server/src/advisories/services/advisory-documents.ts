@@ -20,7 +20,7 @@ import {
   createImportInOrder,
   deleteDocuments,
   type ImportedDocument,
-  importAhead,
+  importBounds,
 } from '../import/import-documents.ts'
 import { mapAhead } from '../import/map-ahead.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
@@ -34,11 +34,12 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
     async importAdvisoryDocuments(request, call) {
       const parent = requireScope(call).scope as Uid
       requireValid(...violationsIn(request))
-      const options = { store, reader, parent, dryRun: request.dryRun, event: auditEventOf(call) }
+      const event = auditEventOf(call)
+      const options = { store, reader, parent, dryRun: request.dryRun, event, sharesCommits: true }
+      const importInOrder = createImportInOrder(options)
+      const bounds = importBounds(options, ({ content }: { readonly content: Uint8Array }) => content)
       const documents = []
-      const importInOrder = createImportInOrder(options, true)
-      const ahead = importAhead(({ content }: { readonly content: Uint8Array }) => content.length)
-      const imports = mapAhead(request.documents, ahead, async ({ name, format, content }) => {
+      const imports = mapAhead(request.documents, bounds, async ({ name, format, content }) => {
         const document = { name, format: format as Format | '', content }
         return toMessage(name, format, await importInOrder(document))
       })

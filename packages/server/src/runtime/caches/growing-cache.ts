@@ -8,7 +8,7 @@ interface SizeBound<V> {
 
 /**
  * Creates a cache of at most `max` entries, of which it keeps those that were used last. It allocates memory as it grows, while an `LRUCache` with
- * `max` allocates about 23 bytes for each possible entry when it is created. With a bound of the sizes, a small entry takes the room of
+ * `max` allocates about 23 bytes for each possible entry when it is created. With a bound of the sizes, a small entry counts as
  * `sizeMax / max`, so beside large entries fewer fit. An entry that is larger than the bound is not stored.
  */
 export function createGrowingCache<V extends {}>(max: number, bound?: SizeBound<V>): LRUCache<string, V> {
