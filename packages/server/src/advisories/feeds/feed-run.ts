@@ -9,8 +9,7 @@ import { JobInterrupted } from '../../storage/jobs/job-leases.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
-import { createImportInOrder, type ImportInOrderOptions, importBounds } from '../import/import-documents.ts'
-import { mapAhead } from '../import/map-ahead.ts'
+import { type ImportInOrderOptions, importInOrder } from '../import/import-in-order.ts'
 import { type DownloadLimits, displayUrl, download } from './download.ts'
 import type { FileVersion } from './partial-file.ts'
 
@@ -56,8 +55,7 @@ export async function runFeed(
   try {
     await options.onDownloaded()
     const { findDocuments } = await import('@berth/advisory-formats/archives/find-documents.ts')
-    const { bounds: ahead, importFound } = importerOf(feed, options)
-    const results = mapAhead(findDocuments(file.path, name, { signal }), ahead, importFound)
+    const results = importFound(feed, findDocuments(file.path, name, { signal }), options)
     for await (const result of results) {
       const { format } = feed
       if (result.kind === 'skipped') summary.skip()
@@ -84,8 +82,9 @@ export async function runFeed(
   return file.version
 }
 
-function importerOf(
+function importFound(
   { uid, parent, format }: AdvisoryFeedRow,
+  files: AsyncIterable<FoundFile>,
   { store, reader, requestId, assertRunning, onError, signal }: FeedRunOptions,
 ) {
   const options: ImportInOrderOptions = {
@@ -100,20 +99,15 @@ function importerOf(
       return { line: 0, reason: 'internal error; see the server log' }
     },
   }
-  const importInOrder = createImportInOrder(options)
-  return {
-    bounds: importBounds(options, (found: FoundFile) =>
-      found.kind === 'document' ? found.content : undefined,
-    ),
-    async importFound(found: FoundFile) {
-      if (found.kind !== 'document') {
-        await assertRunning()
-        return found
-      }
-      const { name, content } = found
-      const imported = await importInOrder({ name, format: format as Format | '', content })
-      if ('rejection' in imported) await assertRunning()
-      return { kind: 'imported' as const, name, imported }
-    },
-  }
+  const contentOf = (found: FoundFile) => (found.kind === 'document' ? found.content : undefined)
+  return importInOrder(files, options, contentOf, async (found, importOne) => {
+    if (found.kind !== 'document') {
+      await assertRunning()
+      return found
+    }
+    const { name, content } = found
+    const imported = await importOne({ name, format: format as Format | '', content })
+    if ('rejection' in imported) await assertRunning()
+    return { kind: 'imported' as const, name, imported }
+  })
 }

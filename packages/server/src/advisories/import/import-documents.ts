@@ -17,10 +17,9 @@ import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
 import { type RecordsOf, withStoredDocuments } from '../documents/stored-documents.ts'
 import { lockAdvisories, markAdvisoriesChanged } from '../storage/advisory-groups.ts'
-import type { AheadBounds } from './map-ahead.ts'
 import { DocumentRejected, deleteDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
-/** Imports documents into a group, in their order, each in its own transaction with its audit event. */
+/** Imports and deletes documents of a group, each in its own transaction with its audit event. */
 
 export interface IncomingDocument {
   readonly name: string
@@ -49,86 +48,7 @@ export interface ImportOptions {
 }
 
 /** Starts a write after those of earlier documents. */
-type InOrder = <T>(write: () => Promise<T>) => Promise<T>
-
-export interface ImportInOrderOptions extends ImportOptions {
-  /**
-   * On a database that combines changes, several documents share a transaction: this is faster, and changes of others wait for all of them.
-   * Otherwise one document is written at a time, while the next one is read.
-   */
-  readonly sharesCommits: boolean
-  /** Turns a failure into the rejection of the document. Without a rejection, no later document is written. */
-  readonly rejectionOf?: (error: unknown) => Rejection | undefined
-}
-
-/** Documents in progress that one import writes one at a time: one that is written, and one that is read. */
-const DOCUMENTS_AHEAD = 2
-
-/** Returns the bounds of the documents that an import has in progress. `contentOf` returns undefined for an item that is no document. */
-export function importBounds<T>(
-  { store, sharesCommits }: Pick<ImportInOrderOptions, 'store' | 'sharesCommits'>,
-  contentOf: (item: T) => Uint8Array | undefined,
-): AheadBounds<T> {
-  const { advisoryDocumentBytesMax: sizeMax } = limits
-  return {
-    countMax: Math.max(DOCUMENTS_AHEAD, sharesCommits ? store.db.rules.concurrentChanges : 1),
-    sizeMax,
-    sizeOf(item) {
-      const content = contentOf(item)
-      if (content === undefined) return 0
-      // Its size is unknown until it is unpacked.
-      return isGzip(content) ? sizeMax : content.length
-    },
-  }
-}
-
-/** Returns a function that writes a document after those of earlier calls; it is read before. */
-export function createImportInOrder(
-  options: ImportInOrderOptions,
-): (document: IncomingDocument) => Promise<ImportedDocument> {
-  const nextPlace = createWriteOrder(options.sharesCommits && options.store.db.rules.concurrentChanges > 1)
-  let failure: { readonly error: unknown } | undefined
-  return async (document) => {
-    const { inOrder, end } = nextPlace()
-    try {
-      return await importDocument(document, options, (write) =>
-        inOrder(() => {
-          if (failure !== undefined) throw failure.error
-          return write()
-        }),
-      )
-    } catch (error) {
-      const rejection = failure === undefined ? options.rejectionOf?.(error) : undefined
-      if (rejection !== undefined) return { rejection }
-      failure ??= { error }
-      throw error
-    } finally {
-      end()
-    }
-  }
-}
-
-/**
- * Documents are read at the same time, and written in order: of two versions of a document without a time, the last applies. Each call
- * returns the next place, in which a write starts after `end` of the one before was called, or with `together` after the one before has started.
- */
-function createWriteOrder(together: boolean) {
-  let before = Promise.resolve()
-  return (): { readonly inOrder: InOrder; readonly end: () => void } => {
-    const [mine, { promise, resolve }] = [before, Promise.withResolvers<void>()]
-    // A document that is rejected before its place does not let the next one start early.
-    before = Promise.all([mine, promise]).then(() => undefined)
-    return {
-      async inOrder(write) {
-        await mine
-        const written = write()
-        if (together) resolve()
-        return written
-      },
-      end: resolve,
-    }
-  }
-}
+export type InOrder = <T>(write: () => Promise<T>) => Promise<T>
 
 export async function importDocument(
   { name, format, content }: IncomingDocument,
@@ -227,7 +147,7 @@ class DryRunRollback extends Error {
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b])
-const isGzip = (content: Uint8Array) => GZIP.equals(content.subarray(0, GZIP.length))
+export const isGzip = (content: Uint8Array) => GZIP.equals(content.subarray(0, GZIP.length))
 const gunzipAsync = promisify(gunzip)
 const deflateAsync = promisify(deflate)
 

@@ -16,13 +16,8 @@ import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
-import {
-  createImportInOrder,
-  deleteDocuments,
-  type ImportedDocument,
-  importBounds,
-} from '../import/import-documents.ts'
-import { mapAhead } from '../import/map-ahead.ts'
+import { deleteDocuments, type ImportedDocument } from '../import/import-documents.ts'
+import { importInOrder } from '../import/import-in-order.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { readDocumentPage } from './document-pages.ts'
 
@@ -36,13 +31,15 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       requireValid(...violationsIn(request))
       const event = auditEventOf(call)
       const options = { store, reader, parent, dryRun: request.dryRun, event, sharesCommits: true }
-      const importInOrder = createImportInOrder(options)
-      const bounds = importBounds(options, ({ content }: { readonly content: Uint8Array }) => content)
+      const contentOf = ({ content }: { readonly content: Uint8Array }) => content
       const documents = []
-      const imports = mapAhead(request.documents, bounds, async ({ name, format, content }) => {
-        const document = { name, format: format as Format | '', content }
-        return toMessage(name, format, await importInOrder(document))
-      })
+      const imports = importInOrder(
+        request.documents,
+        options,
+        contentOf,
+        async ({ name, format, content }, importOne) =>
+          toMessage(name, format, await importOne({ name, format: format as Format | '', content })),
+      )
       for await (const imported of imports) documents.push(imported)
       return {
         $typeName: 'berth.vulnerabilities.v1.ImportAdvisoryDocumentsResponse' as const,

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { limits } from '../../config/limits.ts'
+import { createGrowingCache } from '../../runtime/caches/growing-cache.ts'
 import type { Rate } from './limit-table.ts'
 
 /**
@@ -33,10 +33,7 @@ export async function createMemoryCounters(): Promise<Counters> {
     counter(keyPrefix, { points, seconds }) {
       const limiter = new RateLimiterMemory({ keyPrefix, points, duration: seconds })
       // Addresses are cheap for an attacker with many: the key that was counted longest ago is dropped first.
-      const known = new LRUCache<string, true>({
-        // Not `max`, which allocates memory for all entries (createGrowingCache).
-        maxSize: limits.rateLimitKeysMax,
-        sizeCalculation: () => 1,
+      const known = createGrowingCache<true>(limits.rateLimitKeysMax, {
         dispose: (_, key) => void limiter.delete(key),
       })
       return {

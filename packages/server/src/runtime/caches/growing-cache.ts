@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache'
 
-/** Bounds the sizes of all values together. */
-interface SizeBound<V> {
-  readonly sizeMax: number
-  readonly sizeOf: (value: V, key: string) => number
+export interface GrowingCacheOptions<V> {
+  /** Of all values together; without it, only their number is bounded. */
+  readonly sizeMax?: number
+  readonly sizeOf?: (value: V, key: string) => number
+  /** Called when a value leaves the cache. */
+  readonly dispose?: (value: V, key: string) => void
 }
 
 /**
@@ -11,13 +13,15 @@ interface SizeBound<V> {
  * `max` allocates about 23 bytes for each possible entry when it is created. With a bound of the sizes, a small entry counts as
  * `sizeMax / max`, so beside large entries fewer fit. An entry that is larger than the bound is not stored.
  */
-export function createGrowingCache<V extends {}>(max: number, bound?: SizeBound<V>): LRUCache<string, V> {
-  if (bound === undefined) return new LRUCache({ maxSize: max, sizeCalculation: () => 1 })
-  const { sizeMax, sizeOf } = bound
+export function createGrowingCache<V extends {}>(
+  max: number,
+  { sizeMax = max, sizeOf = () => 1, dispose }: GrowingCacheOptions<V> = {},
+): LRUCache<string, V> {
   // No more than `max` entries of the least size fit.
   const sizeMin = Math.ceil(sizeMax / max)
-  return new LRUCache({
+  return new LRUCache<string, V>({
     maxSize: sizeMax,
     sizeCalculation: (value, key) => Math.max(sizeMin, sizeOf(value, key)),
+    ...(dispose && { dispose }),
   })
 }

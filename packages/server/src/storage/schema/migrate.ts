@@ -98,7 +98,7 @@ export async function migrate(db: Db): Promise<string[]> {
 async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
   try {
     const created = await createSchema(db, kysely)
-    // Of a node that had the lock before.
+    // A node of a newer version may have had the lock before.
     const { missing, unknown } = await migrationState(db, kysely)
     if (unknown.length > 0) throw new NewerDatabase(unknown)
     if (missing.length === 0) return [...created]
