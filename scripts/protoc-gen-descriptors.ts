@@ -12,10 +12,10 @@ import {
   type CompactMessage,
   type CompactOptions,
   type CompactService,
-  type CompactType,
-  fileDesc,
+  type CompactTypeName,
   methodKinds,
-} from '@berth/contract/file-descriptors.ts'
+} from '@berth/contract/compact-file.ts'
+import { fileDesc } from '@berth/contract/file-descriptors.ts'
 import {
   type AnyDesc,
   create,
@@ -62,8 +62,12 @@ const response = fromBinary(
   CodeGeneratorResponseSchema,
   execFileSync(protocGenEs, { input, maxBuffer: Number.POSITIVE_INFINITY }),
 )
-/** Descriptors that were created from texts, by the name of their file. */
-const described = new Map<string, DescFile>()
+interface Described {
+  readonly text: string
+  readonly created: DescFile
+}
+/** By the name of the file. */
+const described = new Map<string, Described>()
 /** The message of each file in base64, by name. */
 const protos: Record<string, string> = {}
 for (const file of response.file) if (file.name.endsWith('_pb.js')) file.content = addCompactText(file)
@@ -88,32 +92,26 @@ function addCompactText({ name, content }: { readonly name: string; readonly con
       IMPORT,
       `import { ${others} } from "@bufbuild/protobuf/codegenv2";\nimport { fileDesc } from "${module}";`,
     )
-    .replace(CALL, () => `fileDesc(${quoted(compactText(file))}`)
+    .replace(CALL, () => `fileDesc(${quoted(describe(file).text)}`)
 }
 
-/** Returns the text of a file, after its descriptor was created from it and compared: a text cannot express everything. */
-function compactText(file: DescFile): string {
-  describe(file)
-  return JSON.stringify(compactFile(file))
-}
-
-/** Returns the descriptor that the generated code will create. */
-function describe(file: DescFile): DescFile {
-  if (file.name.startsWith('google/protobuf/')) return file
+/** Returns the text of a file, and its descriptor, which was created from the text and compared: a text cannot express everything. */
+function describe(file: DescFile): Described {
   const known = described.get(file.name)
   if (known !== undefined) return known
-  const created = fileDesc(
-    JSON.stringify(compactFile(file)),
-    file.dependencies.map((imported) => describe(imported)),
+  const text = JSON.stringify(compactFile(file))
+  const imports = file.dependencies.map((imported) =>
+    imported.name.startsWith('google/protobuf/') ? imported : describe(imported).created,
   )
-  described.set(file.name, created)
-  const elements = elementsOf(created)
-  assert.equal(elements.length, elementsOf(file).length, `file-descriptors.ts cannot describe ${file}`)
-  for (const [index, element] of elementsOf(file).entries()) {
+  const created = fileDesc(text, imports)
+  described.set(file.name, { text, created })
+  const [elements, expectedElements] = [elementsOf(created), elementsOf(file)]
+  assert.equal(elements.length, expectedElements.length, `file-descriptors.ts cannot describe ${file}`)
+  for (const [index, element] of expectedElements.entries()) {
     const [properties, expected] = comparableProperties(elements[index] as AnyDesc, element)
     assert.deepEqual(properties, expected, `file-descriptors.ts cannot describe ${element} of ${file}`)
   }
-  return created
+  return { text, created }
 }
 
 /** JSON has many double quotation marks. */
@@ -130,7 +128,7 @@ function compactFile(file: DescFile): CompactFile {
     file.enums.map((one) => compactEnum(one)),
     file.services.map((service) => compactService(service)),
     file.extensions.map((extension): CompactExtension => {
-      const type = compactType(extension.extendee.typeName, file)
+      const type = compactTypeName(extension.extendee.typeName, file)
       return [type, ...compactField(extension, file)]
     }),
   ])
@@ -169,7 +167,7 @@ function compactField(field: DescField | DescExtension, file: DescFile): Compact
 
 function typeOfField(field: DescField | DescExtension, file: DescFile): CompactField[2] {
   const named = field.message ?? field.enum
-  const type = named === undefined ? (field.scalar as number) : compactType(named.typeName, file)
+  const type = named === undefined ? (field.scalar as number) : compactTypeName(named.typeName, file)
   return field.fieldKind === 'map' ? [field.mapKey, type] : type
 }
 
@@ -204,8 +202,8 @@ function compactService({ name, methods, proto, deprecated, file }: DescService)
     methods.map((method) =>
       trimmed([
         method.name,
-        compactType(method.input.typeName, file),
-        compactType(method.output.typeName, file),
+        compactTypeName(method.input.typeName, file),
+        compactTypeName(method.output.typeName, file),
         methodKinds.indexOf(method.methodKind),
         compactOptions(method.proto.options, MethodOptionsSchema),
         Number(method.deprecated),
@@ -241,7 +239,7 @@ function withoutTypeNames(value: unknown, option: DescExtension): unknown {
 }
 
 /** Shortens names in the package of the file. */
-function compactType(typeName: string, file: DescFile): CompactType {
+function compactTypeName(typeName: string, file: DescFile): CompactTypeName {
   const start = `${file.proto.package}.`
   return typeName.startsWith(start) ? typeName.slice(start.length - 1) : typeName
 }

@@ -29,91 +29,26 @@ import {
   type ServiceDescriptorProto,
 } from '@bufbuild/protobuf/wkt'
 
+import {
+  Cardinality,
+  type CompactEnum,
+  type CompactEnumValue,
+  type CompactExtension,
+  type CompactField,
+  type CompactFile,
+  type CompactMessage,
+  type CompactMethod,
+  type CompactOneof,
+  type CompactOptions,
+  type CompactService,
+  type CompactTypeName,
+  methodKinds,
+} from './compact-file.ts'
+
 /**
  * Descriptors of the files of the schema, equal to those that protobuf-es creates (a test compares all of them). They are created from a
  * compact text, because protobuf-es decodes each file and derives everything from it, which took a quarter of a start (ADR 115).
  */
-
-/** A scalar type, or the full name of a message or enum; a name that starts with a dot is in the package of the file. */
-export type CompactType = number | string
-
-/** How many values a field has. */
-export const Cardinality = {
-  /** One; it is absent if it is the zero value. */
-  IMPLICIT: 0,
-  /** One or none. */
-  OPTIONAL: 1,
-  LIST: 2,
-  /** A list of numbers that share one tag on the wire. */
-  PACKED_LIST: 3,
-  MAP: 4,
-} as const
-
-export const methodKinds = ['unary', 'server_streaming', 'client_streaming', 'bidi_streaming'] as const
-
-/**
- * The elements of the text, which is JSON. Values at the end that are the defaults are left out. `localName` is 0 if it is the name, and
- * `jsonName` if it is the local name. `deprecated` is 0 or 1.
- */
-export type CompactFile = [
-  name: string,
-  packageName: string,
-  messages?: CompactMessage[],
-  enums?: CompactEnum[],
-  services?: CompactService[],
-  extensions?: CompactExtension[],
-]
-export type CompactMessage = [
-  name: string,
-  fields?: CompactField[],
-  oneofs?: CompactOneof[],
-  nestedMessages?: CompactMessage[],
-  nestedEnums?: CompactEnum[],
-  options?: CompactOptions,
-  deprecated?: number,
-]
-export type CompactOneof = [name: string, localName?: string | 0]
-export type CompactField = [
-  name: string,
-  number: number,
-  /** Of a map: the types of its keys and values. */
-  type: CompactType | [number, CompactType],
-  localName?: string | 0,
-  cardinality?: number,
-  jsonName?: string | 0,
-  /** Position in the oneofs of the message, from 1; 0 if it is in none. */
-  oneof?: number,
-  options?: CompactOptions,
-  deprecated?: number,
-]
-export type CompactExtension = [extendee: CompactType, ...CompactField]
-export type CompactEnum = [
-  name: string,
-  /** What the names of all values start with, or the empty text. */
-  sharedPrefix: string,
-  values: CompactEnumValue[],
-  options?: CompactOptions,
-  deprecated?: number,
-]
-export type CompactEnumValue = [name: string, number?: number, options?: CompactOptions, deprecated?: number]
-export type CompactService = [
-  name: string,
-  methods?: CompactMethod[],
-  options?: CompactOptions,
-  deprecated?: number,
-]
-export type CompactMethod = [
-  name: string,
-  input: CompactType,
-  output: CompactType,
-  /** Position in `methodKinds`. */
-  kind?: number,
-  options?: CompactOptions,
-  deprecated?: number,
-]
-
-/** The options that an element has: their numbers, and their values, of which messages have the properties that `create` takes. */
-export type CompactOptions = readonly (readonly [number: number, value: unknown])[]
 
 /** What `options.ts` reads. Elements that protobuf-es creates do not have the property. */
 export interface WithOptionValues {
@@ -157,17 +92,21 @@ function addLibraryFile(file: DescFile): void {
     if (type.kind === 'message' || type.kind === 'enum') types.set(type.typeName, type)
 }
 
-function typeOf(name: string, file: SchemaFile): DescMessage | DescEnum {
+function typeOf(name: CompactTypeName, file: SchemaFile): DescMessage | DescEnum {
   const typeName = name.startsWith('.') ? `${file.package}${name}` : name
   const type = types.get(typeName)
   if (type === undefined) throw new Error(`${file.name}.proto does not import the file of ${typeName}`)
   return type
 }
 
-const messageOf = (name: CompactType, file: SchemaFile) => typeOf(name as string, file) as DescMessage
+const messageOf = (name: CompactTypeName, file: SchemaFile) => typeOf(name, file) as DescMessage
 
-/** The parts that all elements have. Their `proto` and their text are rarely read. */
+/** What all elements have. */
 abstract class Element<Proto> implements WithOptionValues {
+  abstract readonly kind: string
+  /** Of types, services and extensions. The others have a parent. */
+  declare readonly typeName?: string
+  declare readonly parent?: { readonly typeName: string } | undefined
   readonly name: string
   readonly deprecated: boolean
   readonly optionValues: CompactOptions | undefined
@@ -187,6 +126,10 @@ abstract class Element<Proto> implements WithOptionValues {
     )
     if (proto === undefined) throw new Error(`the message of ${this} is of another version`)
     return proto as Proto
+  }
+
+  toString(): string {
+    return `${this.kind.replace('_', ' ')} ${this.typeName ?? `${this.parent?.typeName}.${this.name}`}`
   }
 }
 
@@ -241,8 +184,8 @@ function addJsonNames({ field, nestedType }: DescriptorProto): void {
 /** A message or an enum. */
 abstract class Type<Proto> extends Element<Proto> {
   readonly file: SchemaFile
-  readonly parent: DescMessage | undefined
-  readonly typeName: string
+  override readonly parent: DescMessage | undefined
+  override readonly typeName: string
 
   constructor(
     name: string,
@@ -312,10 +255,6 @@ class MessageType extends Type<DescriptorProto> {
   protected override protos() {
     return this.parent?.proto.nestedType ?? this.file.proto.messageType
   }
-
-  override toString(): string {
-    return `message ${this.typeName}`
-  }
 }
 
 function newMessage(compact: CompactMessage, file: SchemaFile, parent: DescMessage | undefined): DescMessage {
@@ -348,7 +287,7 @@ function membersOf(
 
 class Oneof extends Element<OneofDescriptorProto> {
   readonly kind = 'oneof'
-  readonly parent: DescMessage
+  override readonly parent: DescMessage
   readonly fields: DescField[] = []
   readonly localName: string
 
@@ -360,10 +299,6 @@ class Oneof extends Element<OneofDescriptorProto> {
 
   protected override protos() {
     return this.parent.proto.oneofDecl
-  }
-
-  override toString(): string {
-    return `oneof ${this.parent.typeName}.${this.name}`
   }
 }
 
@@ -414,7 +349,7 @@ abstract class AnyField extends Element<FieldDescriptorProto> {
 
 class Field extends AnyField {
   readonly kind = 'field'
-  readonly parent: DescMessage
+  override readonly parent: DescMessage
   readonly oneof: DescOneof | undefined
   readonly localName: string
   readonly jsonName: string
@@ -431,18 +366,14 @@ class Field extends AnyField {
   protected override protos() {
     return this.parent.proto.field
   }
-
-  override toString(): string {
-    return `field ${this.parent.typeName}.${this.name}`
-  }
 }
 
 class Extension extends AnyField {
   readonly kind = 'extension'
   readonly file: SchemaFile
-  readonly parent = undefined
+  override readonly parent = undefined
   readonly oneof = undefined
-  readonly typeName: string
+  override readonly typeName: string
   readonly jsonName: string
   readonly extendee: DescMessage
 
@@ -456,10 +387,6 @@ class Extension extends AnyField {
 
   protected override protos() {
     return this.file.proto.extension
-  }
-
-  override toString(): string {
-    return `extension ${this.typeName}`
   }
 }
 
@@ -482,10 +409,6 @@ class EnumType extends Type<EnumDescriptorProto> {
   protected override protos() {
     return this.parent?.proto.enumType ?? this.file.proto.enumType
   }
-
-  override toString(): string {
-    return `enum ${this.typeName}`
-  }
 }
 
 function newEnum(compact: CompactEnum, file: SchemaFile, parent: DescMessage | undefined): DescEnum {
@@ -496,7 +419,7 @@ function newEnum(compact: CompactEnum, file: SchemaFile, parent: DescMessage | u
 
 class EnumValue extends Element<EnumValueDescriptorProto> {
   readonly kind = 'enum_value'
-  readonly parent: EnumType
+  override readonly parent: EnumType
   readonly localName: string
   readonly number: number
   readonly jsonName: string
@@ -512,16 +435,12 @@ class EnumValue extends Element<EnumValueDescriptorProto> {
   protected override protos() {
     return this.parent.proto.value
   }
-
-  override toString(): string {
-    return `enum value ${this.parent.typeName}.${this.name}`
-  }
 }
 
 class Service extends Element<ServiceDescriptorProto> {
   readonly kind = 'service'
   readonly file: SchemaFile
-  readonly typeName: string
+  override readonly typeName: string
   readonly methods: DescMethod[]
   readonly method: Record<string, DescMethod> = {}
 
@@ -536,15 +455,11 @@ class Service extends Element<ServiceDescriptorProto> {
   protected override protos() {
     return this.file.proto.service
   }
-
-  override toString(): string {
-    return `service ${this.typeName}`
-  }
 }
 
 class Method extends Element<MethodDescriptorProto> {
   readonly kind = 'rpc'
-  readonly parent: Service
+  override readonly parent: Service
   readonly localName: string
   readonly methodKind: (typeof methodKinds)[number]
   readonly input: DescMessage
@@ -562,9 +477,5 @@ class Method extends Element<MethodDescriptorProto> {
 
   protected override protos() {
     return this.parent.proto.method
-  }
-
-  override toString(): string {
-    return `rpc ${this.parent.typeName}.${this.name}`
   }
 }

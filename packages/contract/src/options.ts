@@ -8,7 +8,8 @@ import {
   type getOption as protobufGetOption,
   type hasOption as protobufHasOption,
 } from '@bufbuild/protobuf'
-import type { CompactOptions, WithOptionValues } from './file-descriptors.ts'
+import type { CompactOptions } from './compact-file.ts'
+import type { WithOptionValues } from './file-descriptors.ts'
 
 /** Options of the schema, such as the access rule of a method. Those of protobuf-es decode the message of the whole file. */
 
