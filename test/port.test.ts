@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
+import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import { eventually } from './support/eventually.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
 import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
@@ -244,6 +245,26 @@ describe('bodies', () => {
     }
     const after = await http2Request(session, { ':path': '/', ':method': 'POST' }, 'fine')
     assert.equal(after.body.toString(), '4')
+  })
+
+  test('that are rejected: a client that reads nothing of the response is cut off (stalledReplyMs)', async (t) => {
+    const unread = createUnreadReplies()
+    const response = Buffer.alloc(16 * 1024 * 1024)
+    const server = await startPort(t, {
+      http: async (request) => {
+        await assert.rejects(request.body(10))
+        return { status: 413, headers: {}, body: response }
+      },
+      unread,
+      limits: { stalledReplyMs: 100 },
+    })
+    const one = await rawConnection(t, server.port)
+    one.socket.pause()
+    one.socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nx')
+    await eventually(() => unread.bytes > 0, Boolean, { pollMs: 1 })
+    await eventually(() => unread.bytes === 0)
+    one.socket.resume()
+    assert.ok((await one.received).length < response.length)
   })
 
   test('a client that waits for 100 Continue gets it when the body is wanted', async (t) => {

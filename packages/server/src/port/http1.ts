@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
 import { RequestContext, runInContext } from '../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
-import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
+import type { HttpReply, HttpRequest, WholeReply } from './http.ts'
 import { createStandstillMeter } from './peer-timeout.ts'
 import {
   bodyBytes,
@@ -14,7 +14,7 @@ import {
   type PortContext,
   portErrorReply,
 } from './port-context.ts'
-import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
+import { cancelStream, isStream, sendStream, sendWhole, writeWhole } from './reply-body.ts'
 import { readBodyStream, readWholeBody } from './request-body.ts'
 import type { ObservedRequest, RequestHead } from './request-observer.ts'
 import {
@@ -363,7 +363,8 @@ function send(context: PortContext, request: Http1Request, reply: HttpReply): vo
       abort: () => reset(req.socket),
     })
   } else if (lingers && body !== undefined) {
-    linger(request, body)
+    writeWhole(res, body, context, () => reset(req.socket))
+    linger(request)
   } else {
     sendWhole(res, body, context, () => reset(req.socket))
   }
@@ -381,8 +382,8 @@ function isTooLongToDrain(context: PortContext, req: IncomingMessage): boolean {
   return declared !== undefined && Number(declared) > context.limits.apiBodyBytesMax
 }
 
-function linger({ req, res }: Http1Request, body?: NonNullable<WholeBody>): void {
-  if (body !== undefined) res.write(body)
+/** Ends the reply when the client has sent the rest of its request, or after a moment: see `lingerMs`. */
+function linger({ req, res }: Http1Request): void {
   req.resume()
   const finish = () => {
     clearTimeout(timer)

@@ -56,14 +56,33 @@ export function sendWhole(
   cut: () => void,
 ): void {
   if (body !== undefined && body.length > WHOLE_PIECE_BYTES) {
-    // In pieces, so that progress shows in what is left.
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body
-    for (let at = 0; at < bytes.length; at += WHOLE_PIECE_BYTES)
-      out.write(bytes.subarray(at, at + WHOLE_PIECE_BYTES))
+    writePieces(out, body)
     out.end()
   } else {
     out.end(body)
   }
+  watchAfterIteration(out, context, cut)
+}
+
+/** The same, but the reply is ended later. */
+export function writeWhole(
+  out: ReplyTarget,
+  body: string | Uint8Array,
+  context: UnreadContext,
+  cut: () => void,
+): void {
+  writePieces(out, body)
+  watchAfterIteration(out, context, cut)
+}
+
+/** So that progress shows in what is left. */
+function writePieces(out: ReplyTarget, body: string | Uint8Array): void {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  for (let at = 0; at < bytes.length; at += WHOLE_PIECE_BYTES)
+    out.write(bytes.subarray(at, at + WHOLE_PIECE_BYTES))
+}
+
+function watchAfterIteration(out: ReplyTarget, context: UnreadContext, cut: () => void): void {
   // A session of HTTP/2 writes the replies of its connection when the iteration has ended.
   if (out.writableLength > 0) afterIteration(() => watchUnread(out, context, cut))
 }
