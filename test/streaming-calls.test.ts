@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
-import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
+import { once } from 'node:events'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { HealthCheckResponseSchema } from '@berth/contract/gen/grpc/health/v1/health_pb.js'
@@ -18,9 +25,12 @@ import {
   createTrustedProxyTest,
 } from '@berth/server/pipeline/limits/client-address.ts'
 import { createBodyBudget } from '@berth/server/port/bodies/body-budget.ts'
+import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { eventually } from './support/eventually.ts'
+import { Client, data, grow, open, request } from './support/http/http2-conformance.ts'
 import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
+import { END_STREAM, rawHttp2, rawSettings, settingIds } from './support/http/raw-http2.ts'
 
 const [OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED] = ['0', '3', '4', '8']
 
@@ -46,6 +56,7 @@ const call = (path: string, more = {}) => ({
   ...more,
 })
 const CHECK = '/grpc.health.v1.Health/Check'
+const LIST = '/grpc.health.v1.Health/List'
 const WATCH = '/grpc.health.v1.Health/Watch'
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 const empty = encodeFrame(new Uint8Array(), false)
@@ -246,11 +257,82 @@ describe('reflection', () => {
     assert.equal(budget.buffered, 0)
   })
 
-  test('a client that asks and reads nothing is cut off (stalledReplyMs)', async (t) => {
+  test('a client that sends requests and reads no response is cut off (stalledReplyMs)', async (t) => {
     const server = await start(t, { limits: { stalledReplyMs: 50 } })
     const stream = http2Session(t, server.url).request(call(REFLECTION))
     stream.write(Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(asking(symbol), false))))
     stream.on('error', () => undefined)
     await new Promise((resolve) => stream.on('aborted', resolve))
   })
+
+  test('a client that reads slowly gets responses that take it longer than stalledReplyMs', async (t) => {
+    const stalledReplyMs = 200
+    const server = await start(t, { limits: { stalledReplyMs } })
+    const client = new Client(await rawHttp2(t, server.port, rawSettings([settingIds.initialWindowSize, 0])))
+    const headers = request(
+      { ':method': 'POST', ':path': REFLECTION },
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+    )
+    const requests = Array.from({ length: 40 }, () => encodeFrame(asking(symbol), false))
+    client.send(open(1, headers), data(1, Buffer.concat(requests), END_STREAM))
+    while (!client.reply(1).hasEnded) {
+      assert.deepEqual(client.ofType('reset'), [])
+      await pause(stalledReplyMs / 10)
+      client.send(grow(0, 4096), grow(1, 4096))
+    }
+    assert.equal(client.reply(1).headers['grpc-status'], OK)
+  })
+})
+
+/** A client that gets the headers of its replies, and nothing of their bodies. */
+function sessionWithoutWindow(t: TestContext, url: string): ClientHttp2Session {
+  const session = connect(url, { settings: { initialWindowSize: 0 } })
+  session.on('error', () => undefined)
+  t.after(() => session.destroy())
+  return session
+}
+
+describe('a client that takes nothing of its reply is cut off, and the reply is counted until then (stalledReplyMs)', () => {
+  const cases: readonly (readonly [
+    string,
+    OutgoingHttpHeaders,
+    Uint8Array,
+    { readonly endStream: boolean },
+  ])[] = [
+    ['Check', call(CHECK), empty, { endStream: true }],
+    ['List', call(LIST), empty, { endStream: true }],
+    ['Watch', call(WATCH), empty, { endStream: true }],
+    ['reflection', call(REFLECTION), encodeFrame(listing, false), { endStream: false }],
+    [
+      'reflection that the client has ended',
+      call(REFLECTION),
+      encodeFrame(listing, false),
+      { endStream: true },
+    ],
+    [
+      'an unsupported content type',
+      call(CHECK, { 'content-type': 'application/grpc+json' }),
+      empty,
+      { endStream: true },
+    ],
+  ]
+  for (const [name, headers, body, { endStream }] of cases)
+    test(`R28: ${name}`, async (t) => {
+      const unread = createUnreadReplies()
+      const server = await start(t, { unread, limits: { stalledReplyMs: 200 } })
+      const session = sessionWithoutWindow(t, server.url)
+      const stream = session.request(headers)
+      stream.on('error', () => undefined)
+      const closed = once(stream, 'close')
+      stream.write(body)
+      if (endStream) stream.end()
+      await once(stream, 'response')
+      await eventually(() => unread.bytes > 0)
+      await closed
+      assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL)
+      await eventually(() => unread.bytes === 0)
+      await eventually(() => server.traffic().inFlight.grpc === 0)
+      await assertServing(http2Session(t, server.url))
+    })
 })

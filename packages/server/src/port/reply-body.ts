@@ -40,7 +40,7 @@ export function cancelStream(body: HttpReply['body']): void {
       .catch(() => undefined)
 }
 
-/** What sending a whole reply needs to know. */
+/** What sending a reply whose bytes are in memory needs to know. */
 export interface UnreadContext {
   readonly limits: Readonly<Record<'stalledReplyMs', number>>
   readonly unreadReplies: UnreadReplies
@@ -92,20 +92,72 @@ function watchUnread(
   { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
   cut: () => void,
 ): void {
-  let left = out.writableLength
+  const left = out.writableLength
   // The system has all of it: there is nothing to wait for or to count.
   if (left === 0 || out.destroyed) return
   const removeFromUnread = unreadReplies.add(left, cut)
-  const stalled = startPeerTimeout(stalledReplyMs, () => {
-    if (out.writableLength >= left) cut()
-    left = out.writableLength
-  })
+  const stalled = startStallTimeout(out, stalledReplyMs, () => left, cut)
   const done = () => {
     stalled.clear()
     removeFromUnread()
   }
   out.on('finish', done)
   out.on('close', done)
+}
+
+/** Calls `cut` each time that the system has taken nothing for `stalledMs`. `written`: bytes that were written to `out` so far. */
+function startStallTimeout(
+  out: ReplyTarget,
+  stalledMs: number,
+  written: () => number,
+  cut: () => void,
+): PeerTimeout {
+  let takenBefore = written() - out.writableLength
+  return startPeerTimeout(stalledMs, () => {
+    const taken = written() - out.writableLength
+    if (taken <= takenBefore) cut()
+    takenBefore = taken
+  })
+}
+
+/**
+ * Returns a function that adds a message to a reply, which may stay open between two of them. A client that takes nothing of a message for
+ * `stalledReplyMs`, or has one of too many that wait, is cut off by `cut`.
+ */
+export function createMessageSender(
+  out: ReplyTarget,
+  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
+  cut: () => void,
+): (message: Uint8Array) => void {
+  let written = 0
+  /** Messages that the system does not have, and how to stop counting each. */
+  const unread = new Map<Uint8Array, () => void>()
+  let stalled: PeerTimeout | undefined
+  const stopWhenTaken = () => {
+    if (unread.size > 0) return
+    stalled?.clear()
+    stalled = undefined
+  }
+  out.on('close', () => {
+    for (const removeFromUnread of unread.values()) removeFromUnread()
+    unread.clear()
+    stopWhenTaken()
+  })
+  return (message) => {
+    unread.set(message, () => undefined)
+    written += message.length
+    out.write(message, () => {
+      unread.get(message)?.()
+      unread.delete(message)
+      stopWhenTaken()
+    })
+    // As for a whole reply: what the system takes immediately needs no timer.
+    afterIteration(() => {
+      if (!unread.has(message) || out.destroyed) return
+      unread.set(message, unreadReplies.add(message.length, cut))
+      stalled ??= startStallTimeout(out, stalledReplyMs, () => written, cut)
+    })
+  }
 }
 
 /** A client has to take so much within `stalledReplyMs`, besides what the system buffers. */

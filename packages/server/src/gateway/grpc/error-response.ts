@@ -1,7 +1,10 @@
 import { errorBody, httpStatusOfError, statusBytes } from '../../api/error-body.ts'
 import { ApiError, withFieldNames } from '../../api/errors.ts'
+import { errorCodes } from '../../port/http2/frames.ts'
 import { discardRequestBody, type Http2Stream, type ReplyHeaders } from '../../port/http2/stream.ts'
+import { sendWhole } from '../../port/reply-body.ts'
 import { percentEncode, protoFieldPath } from './frame.ts'
+import type { GrpcContext } from './handler.ts'
 
 /** What a gRPC reply without a message looks like on an HTTP/2 stream. */
 
@@ -59,12 +62,12 @@ export function sendTrailersOnly(
 
 /** For requests that are not gRPC at all, whatever their content type says: a plain HTTP error. */
 export function sendHttpError(
+  context: Pick<GrpcContext, 'errorDomain' | 'limits' | 'unreadReplies'>,
   stream: Http2Stream,
   error: ApiError,
-  errorDomain: string,
   requestId: string,
 ): void {
-  const body = errorBody(error, errorDomain)
+  const body = errorBody(error, context.errorDomain)
   const status = httpStatusOfError(error)
   stream.respond({
     ':status': status,
@@ -73,7 +76,7 @@ export function sendHttpError(
     'x-request-id': requestId,
     ...(status === 405 ? { allow: 'POST' } : {}),
   })
-  stream.end(body)
+  sendWhole(stream, body, context, () => stream.close(errorCodes.cancel))
   discardRequestBody(stream)
 }
 

@@ -120,11 +120,11 @@ export function createGrpcHandler(options: GrpcOptions): GrpcHandler {
       record?: RequestRecord,
     ) {
       if (!isProtobuf(headers['content-type'] ?? '')) {
-        sendHttpError(stream, unsupportedGrpcFormat(), options.errorDomain, requestId)
+        sendHttpError(context, stream, unsupportedGrpcFormat(), requestId)
         return
       }
       if (headers[':method'] !== 'POST') {
-        sendHttpError(stream, grpcNeedsPost(), options.errorDomain, requestId)
+        sendHttpError(context, stream, grpcNeedsPost(), requestId)
         return
       }
       const path = headers[':path'] ?? ''

@@ -7,7 +7,7 @@ import type { BufferedBody } from '../../port/bodies/body-budget.ts'
 import { errorCodes } from '../../port/http2/frames.ts'
 import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import { discardRequestBody, type Http2Stream } from '../../port/http2/stream.ts'
-import { startPeerTimeout } from '../../port/peer-timeout.ts'
+import { createMessageSender } from '../../port/reply-body.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, type Frame } from './frame.ts'
@@ -161,11 +161,12 @@ function serveStreaming(
   const fail = (failure: unknown) => {
     if (!ended) finish(toApiError(failure, requestId, context.log))
   }
+  const sendMessage = createMessageSender(stream, context, () => stream.close(errorCodes.cancel))
   const call: StreamingCall = {
     send(message) {
       if (ended || stream.closed) return
       respond(stream, requestId)
-      stream.write(encodeMessage(method.output, message))
+      sendMessage(encodeMessage(method.output, message))
     },
     end: () => finish(undefined),
     fail,
@@ -188,7 +189,7 @@ function serveStreaming(
             buffered: bufferedBody(context, stream, headers),
           }
         : { bytesMax: context.limits.healthMessageBytesMax, buffered: undefined }
-      receive(context, method, stream, encoding, receiver, { ...bounds, fail, hasEnded: () => ended })
+      receive(method, stream, encoding, receiver, { ...bounds, fail, hasEnded: () => ended })
     }
   } catch (failure) {
     fail(failure)
@@ -222,7 +223,6 @@ interface ReceiveOptions {
 }
 
 function receive(
-  { limits }: GrpcContext,
   method: DescMethod,
   stream: Http2Stream,
   encoding: 'identity' | 'gzip',
@@ -235,7 +235,7 @@ function receive(
     for (const [index, one] of frames.entries()) {
       // One message of a chunk at a time, and none before its client has read the replies to those before.
       if (index > 0) await new Promise((resolve) => setImmediate(resolve))
-      if (stream.writableNeedDrain) await drained(stream, limits.stalledReplyMs)
+      if (stream.writableNeedDrain) await drained(stream)
       if (isOver()) return
       const message = one.compressed
         ? await decodeCompressed(method, one, encoding, bytesMax)
@@ -269,12 +269,10 @@ function receive(
   )
 }
 
-/** Resolves when the client has read what was written, or is gone. One that reads nothing for `timeoutMs` is cut off. */
-function drained(stream: Http2Stream, timeoutMs: number): Promise<void> {
+/** Resolves when the client has taken what was written, or the stream is closed: its sender cuts off a client that takes nothing. */
+function drained(stream: Http2Stream): Promise<void> {
   return new Promise((resolve) => {
-    const timeout = startPeerTimeout(timeoutMs, () => stream.close(errorCodes.cancel))
     const done = () => {
-      timeout.clear()
       stream.off('drain', done)
       stream.off('close', done)
       resolve()
