@@ -6,7 +6,7 @@ import { limits } from '../config/limits.ts'
 import { RequestContext, runInContext } from '../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { HttpReply, HttpRequest, WholeReply } from './http.ts'
-import { createStandstillMeter } from './peer-timeout.ts'
+import { afterReads, createStandstillMeter } from './peer-timeout.ts'
 import {
   bodyBytes,
   encodeLongText,
@@ -43,6 +43,13 @@ export function createHttp1Server(context: PortContext): Server {
     connectionsCheckingInterval,
   })
   limitSlowSenders(server, limits, connectionsCheckingInterval)
+  // Without a listener, node:http closes an idle connection before it reads the request that arrived while this process stood still.
+  server.on('timeout', (socket: Socket) => {
+    const { bytesRead } = socket
+    afterReads(() => {
+      if (socket.bytesRead === bytesRead) socket.destroy()
+    })
+  })
   // 0: all fields are read, so that none is missing where there are too many; see `serve`.
   server.maxHeadersCount = 0
   server.on('request', (req, res) => serve(context, slow, req, res, false))

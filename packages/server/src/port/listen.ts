@@ -13,7 +13,7 @@ import type { HttpHandler } from './http.ts'
 import { createHttp1Server } from './http1.ts'
 import { createHttp2Adapter } from './http2/adapter.ts'
 import { preface } from './http2/frames.ts'
-import { startPeerTimeout } from './peer-timeout.ts'
+import { type PeerTimeout, startPeerTimeout } from './peer-timeout.ts'
 import type { GrpcHandler, PortContext, PortLimits, PortTraffic } from './port-context.ts'
 import type { RequestObserver } from './request-observer.ts'
 import { createRunningRequests, type RunningRequests } from './running-requests.ts'
@@ -115,9 +115,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   // A TLS socket is another one than the connection that it arrived on.
   const byPeer = new Map<string, Socket>()
+  const handshakes = new WeakMap<Socket, PeerTimeout>()
   const onConnection = (socket: Socket, isHttp2: boolean) => {
     const connection = byPeer.get(peerOf(socket))
-    if (connection !== undefined) admission.markDecided(connection)
+    if (connection !== undefined) {
+      admission.markDecided(connection)
+      handshakes.get(connection)?.clear()
+    }
     if (isHttp2) {
       // HTTP/1 clients may close their sending half and wait for the reply; a half-closed HTTP/2 session is a dead one.
       socket.allowHalfOpen = false
@@ -132,8 +136,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const peer = peerOf(socket)
     if (admission.add(socket)) byPeer.set(peer, socket)
     else setImmediate(() => socket.destroy())
+    if (options.tls !== undefined) handshakes.set(socket, limitHandshake(socket, limits.protocolTimeoutMs))
     sockets.add(socket)
     socket.on('close', () => {
+      handshakes.get(socket)?.clear()
       sockets.delete(socket)
       closed.received += socket.bytesRead
       closed.sent += socket.bytesWritten
@@ -259,13 +265,28 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
+/** The longest time of a timer of Node: see `limitHandshake`. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1
+
+/**
+ * Closes a connection whose client sends nothing of its TLS handshake for `timeoutMs`. node:tls has such a limit, too, but enforces it before
+ * it reads what arrived while this process stood still.
+ */
+function limitHandshake(socket: Socket, timeoutMs: number): PeerTimeout {
+  let { bytesRead } = socket
+  return startPeerTimeout(timeoutMs, () => {
+    if (socket.bytesRead === bytesRead) socket.destroy()
+    bytesRead = socket.bytesRead
+  })
+}
+
 function createListeningServer(
   { tls, source }: ListenOptions,
   context: PortContext,
   onConnection: ConnectionHandler,
 ): Server {
-  const { protocolTimeoutMs } = context.limits
   if (tls === undefined) {
+    const { protocolTimeoutMs } = context.limits
     return createServer(socketOptions, (socket) => detectProtocol(socket, protocolTimeoutMs, onConnection))
   }
   const server = createTlsServer({
@@ -274,7 +295,7 @@ function createListeningServer(
     key: tls.key,
     ALPNProtocols: ['h2', 'http/1.1'],
     ...(source !== undefined && { ticketKeys: source.ticketKeys }),
-    handshakeTimeout: protocolTimeoutMs,
+    handshakeTimeout: NO_TIMEOUT_MS,
   })
   server.on('secureConnection', (socket) => {
     socket.on('error', (failure) => context.log.debug({ err: failure }, 'connection failed'))

@@ -31,6 +31,14 @@ export function startPeerTimeout(ms: number, expire: () => void): PeerTimeout {
   }
 }
 
+/**
+ * Calls `decide` when what has arrived by now was read. After a standstill a timer fires before that: where a peer has no other chance, it
+ * decides this way.
+ */
+export function afterReads(decide: () => void): void {
+  setImmediate(decide)
+}
+
 interface Standstill {
   readonly lostMs: number
   /** Time of `activeMs` at its end. */

@@ -7,6 +7,7 @@ import type { BufferedBody } from '../../port/bodies/body-budget.ts'
 import { errorCodes } from '../../port/http2/frames.ts'
 import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import { discardRequestBody, type Http2Stream } from '../../port/http2/stream.ts'
+import { type PeerTimeout, startPeerTimeout } from '../../port/peer-timeout.ts'
 import { createMessageSender } from '../../port/reply-body.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
@@ -136,12 +137,14 @@ function serveStreaming(
   const { errorDomain } = context
   let ended = false
   let timer: NodeJS.Timeout | undefined
+  let requestTimeout: PeerTimeout | undefined
   let receiver: StreamingReceiver | undefined
 
   const close = () => {
     if (ended) return
     ended = true
     clearTimeout(timer)
+    requestTimeout?.clear()
     open.delete(fail)
     receiver?.closed?.()
   }
@@ -177,9 +180,10 @@ function serveStreaming(
   try {
     const encoding = requestEncoding(headers['grpc-encoding'])
     const deadlineMs = deadlineOf(headers)
+    const expire = () => fail(deadlineExceeded())
     // setTimeout cannot wait longer than this; such a deadline is ignored.
-    const leftMs = endless ? deadlineMs : Math.min(deadlineMs, context.limits.requestTimeoutMs)
-    if (leftMs < 2 ** 31) timer = setTimeout(() => fail(deadlineExceeded()), leftMs)
+    if (deadlineMs < 2 ** 31) timer = setTimeout(expire, deadlineMs)
+    if (!endless) requestTimeout = startPeerTimeout(context.limits.requestTimeoutMs, expire)
     receiver = openReceiver(call)
     if (endOfStream) receiver.halfClosed?.()
     else {

@@ -14,6 +14,7 @@ import { countBodyBytes } from '../../port/byte-counts.ts'
 import { errorCodes } from '../../port/http2/frames.ts'
 import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import type { Http2Stream, ReplyHeaders } from '../../port/http2/stream.ts'
+import { PEER_TIMEOUT_PARTS } from '../../port/peer-timeout.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
 import { encodeOnce } from '../../runtime/caches/stored-encodings.ts'
@@ -129,28 +130,36 @@ export function serveUnary(
   })
 
   let encoding: 'identity' | 'gzip'
-  let totalMs: number
+  let deadlineMs: number
   try {
     encoding = requestEncoding(headers['grpc-encoding'])
-    totalMs = Math.min(deadlineOf(headers), limits.handlerTimeoutMs)
+    deadlineMs = deadlineOf(headers)
   } catch (failure) {
     fail(failure)
     return
   }
-  if (totalMs <= 0) {
+  if (deadlineMs <= 0) {
     expire()
     return
   }
   const started = performance.now()
-  // One timer for two limits: a request that has arrived by then may run on for what is left of its deadline.
-  timer = setTimeout(
-    () => {
-      const leftMs = totalMs - (performance.now() - started)
-      if (phase === 'reading' || leftMs <= 1) expire()
-      else timer = setTimeout(expire, leftMs)
-    },
-    Math.min(totalMs, limits.requestTimeoutMs),
-  )
+  const readingMs = Math.min(limits.requestTimeoutMs, limits.handlerTimeoutMs)
+  let passedMs = 0
+  /**
+   * One timer for three limits: the deadline of the client, which passes while this process stands still, and those of the server, which pass
+   * in parts (see `startPeerTimeout`). A request that has arrived by its limit may run on for what is left of the limit of handlers.
+   */
+  const startPart = () => {
+    const deadlineLeftMs = deadlineMs - (performance.now() - started)
+    const leftMs = (phase === 'reading' ? readingMs : limits.handlerTimeoutMs) - passedMs
+    if (deadlineLeftMs <= 0 || leftMs <= 0) return expire()
+    const partMs = Math.min(deadlineLeftMs, leftMs, readingMs / PEER_TIMEOUT_PARTS)
+    timer = setTimeout(() => {
+      passedMs += partMs
+      startPart()
+    }, partMs)
+  }
+  startPart()
 
   const answer = (packed: Buffer, headers: ReplyHeaders) => {
     if (phase === 'answered') return
@@ -179,7 +188,7 @@ export function serveUnary(
     buffered.release()
     if (phase === 'answered') return
     // The timer is late when the event loop was busy.
-    if (performance.now() - started >= totalMs) return expire()
+    if (performance.now() - started >= deadlineMs) return expire()
     phase = 'running'
     // Events of the stream are not part of the trace.
     const start = () => void runInContext(incoming.context, () => call(message)).then(succeed, fail)

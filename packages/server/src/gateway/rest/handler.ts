@@ -12,6 +12,7 @@ import { currentContext } from '../../pipeline/request/request-context.ts'
 import { nextPart } from '../../pipeline/response-parts.ts'
 import { warningHeader } from '../../pipeline/warnings.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { type PeerTimeout, startPeerTimeout } from '../../port/peer-timeout.ts'
 import { encodeLongText } from '../../port/port-context.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
@@ -131,23 +132,23 @@ export function createRestHandler(options: RestOptions): HttpHandler {
 
 /**
  * Calls `expire` if a call has not ended in time, counted from the end of this iteration of the event loop: most calls have ended by then, and
- * need no timer.
+ * need no timer. What a handler waits for may have arrived while this process stood still, as what a client sends.
  */
 class Deadline {
   /** Undefined once the call has ended: its response must not stay in memory until the iteration ends, too. */
   #expire: (() => void) | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timeout: PeerTimeout | undefined
 
   constructor(ms: number, expire: () => void) {
     this.#expire = expire
     afterIteration(() => {
-      if (this.#expire !== undefined) this.#timer = setTimeout(this.#expire, ms)
+      if (this.#expire !== undefined) this.#timeout = startPeerTimeout(ms, this.#expire)
     })
   }
 
   end(): void {
     this.#expire = undefined
-    clearTimeout(this.#timer)
+    this.#timeout?.clear()
   }
 }
 
@@ -157,6 +158,7 @@ export function withDeadline<T>(reply: Promise<T>, ms: number): Promise<T> {
     const context = currentContext()
     const deadline = new Deadline(ms, () => {
       const exceeded = deadlineExceeded()
+      deadline.end()
       reject(exceeded)
       context?.abort(exceeded)
     })

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from '../http.ts'
-import { startPeerTimeout } from '../peer-timeout.ts'
+import { afterReads, startPeerTimeout } from '../peer-timeout.ts'
 import { bodyBytes, hasNoContentLength, type PortContext, portErrorReply } from '../port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from '../reply-body.ts'
 import { readBodyStream, readWholeBody } from '../request-body.ts'
@@ -58,18 +58,16 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
   }
 
   // Pings keep an HTTP/2 connection alive for as long as the client likes; only streams count as use.
-  const sweeper = setInterval(
-    () => {
-      const oldest = Date.now() - limits.idleConnectionMs
-      for (const session of sessions) {
-        if (session.hasStreams || session.idleSince > oldest) continue
-        // The first check sends GOAWAY. A client that does not close its side is disconnected by the next.
-        if (session.isEnding) session.destroy()
-        else session.end()
-      }
-    },
-    Math.max(20, limits.idleConnectionMs / 8),
-  ).unref()
+  const endIdle = () => {
+    const oldest = Date.now() - limits.idleConnectionMs
+    for (const session of sessions) {
+      if (session.hasStreams || session.idleSince > oldest) continue
+      // The first check sends GOAWAY. A client that does not close its side is disconnected by the next.
+      if (session.isEnding) session.destroy()
+      else session.end()
+    }
+  }
+  const sweeper = setInterval(() => afterReads(endIdle), Math.max(20, limits.idleConnectionMs / 8)).unref()
 
   return {
     accept(socket) {
