@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
-import { type Load, medianOf } from './http-load.ts'
+import { cycle, type Load, medianOf } from './http-load.ts'
 
 /** Load over gRPC: unary calls as plain HTTP/2 streams, many concurrently on few connections. */
 
@@ -7,8 +7,13 @@ export interface GrpcTarget {
   readonly port: number
   readonly path: string
   readonly token: string | undefined
-  /** Serialized request messages, sent in turn. */
-  readonly messages: readonly Uint8Array[]
+  /** Returns the frame to send next. */
+  readonly next: () => Buffer
+}
+
+/** Serialized request messages over and over, as frames. */
+export function cycleMessages(messages: readonly Uint8Array[]): () => Buffer {
+  return cycle(messages.map(framed))
 }
 
 const SESSIONS = 4
@@ -19,8 +24,7 @@ export async function grpcCall(target: GrpcTarget): Promise<Buffer> {
   try {
     return await new Promise<Buffer>((resolve, reject) => {
       session.on('error', reject)
-      const body = framed(target.messages[0] as Uint8Array)
-      call(session, headersOf(target), body, (bytes) => resolve(bytes.subarray(5)), reject)
+      call(session, headersOf(target), target.next(), (bytes) => resolve(bytes.subarray(5)), reject)
     })
   } finally {
     session.close()
@@ -31,12 +35,10 @@ export async function grpcLoad(target: GrpcTarget, streams: number, seconds: num
   const sessions = Array.from({ length: SESSIONS }, () => connect(`http://127.0.0.1:${target.port}`))
   for (const session of sessions) session.setMaxListeners(streams)
   const headers = headersOf(target)
-  const frames = target.messages.map(framed)
   const latencies: number[] = []
   const startMs = performance.now()
   const endMs = startMs + seconds * 1000
   let count = 0
-  let next = 0
   try {
     await Promise.all(
       Array.from(
@@ -54,7 +56,7 @@ export async function grpcLoad(target: GrpcTarget, streams: number, seconds: num
                 if (nowMs < endMs) send()
                 else resolve()
               }
-              call(session, headers, frames[next++ % frames.length] as Buffer, answered, reject)
+              call(session, headers, target.next(), answered, reject)
             }
             send()
           }),

@@ -4,9 +4,11 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { create, toBinary } from '@bufbuild/protobuf'
 import type { Bench, Result } from '../bench.ts'
-import { someGroups } from '../dataset.ts'
-import { grpcCall, grpcLoad } from '../grpc-load.ts'
-import { shareOfCpu } from './share.ts'
+import { everyGroup, someGroups } from '../dataset.ts'
+import { goals } from '../goals.ts'
+import { cycleMessages, grpcCall, grpcLoad } from '../grpc-load.ts'
+import { inTurn, type Measured, type Side } from '../rounds.ts'
+import { shareOf } from './share.ts'
 
 const STREAMS = 64
 const DIFFERENT = 1000
@@ -32,23 +34,27 @@ async function measureAgainst(
   const berth = await bench.startBerth(await bench.dataSet(bench.sizes.usual))
   const { token } = berth.ready
   const path = `/${GroupsService.typeName}/GetGroup`
-  const messages = someGroups(bench.sizes.usual, DIFFERENT).map((uid) =>
-    toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid })),
-  )
-  const reply = await grpcCall({ port: berth.ready.port, path, token, messages })
+  const requests = (uids: readonly string[]) =>
+    cycleMessages(uids.map((uid) => toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid }))))
+  const repeated = requests(someGroups(bench.sizes.usual, DIFFERENT))
+  // More groups than a server caches.
+  const onceRead = requests(everyGroup(bench.sizes.usual))
+  const reply = await grpcCall({ port: berth.ready.port, path, token, next: repeated })
   const bare = await bench.start<{ port: number }>(script, { path, base64: reply.toString('base64') })
   bench.say(`  ${reply.length} bytes a response`)
-  const side = (title: string, child: typeof berth | typeof bare) => ({
+  const side = (title: string, child: typeof berth | typeof bare, next: () => Buffer): Side => ({
     name: title,
     child,
-    load: (seconds: number) => grpcLoad({ port: child.ready.port, path, token, messages }, STREAMS, seconds),
+    load: (seconds) => grpcLoad({ port: child.ready.port, path, token, next }, STREAMS, seconds),
   })
+  const [cached, uncached, base] = (await inTurn(bench, [
+    side('Berth, repeated', berth, repeated),
+    side('Berth, not repeated', berth, onceRead),
+    side(name, bare, repeated),
+  ])) as [Measured, Measured, Measured]
+  const title = `gRPC Get of a group, to a ${name}`
   return [
-    await shareOfCpu(
-      bench,
-      { work, title: `gRPC Get of a group, to a ${name}` },
-      side('Berth', berth),
-      side(name, bare),
-    ),
+    shareOf({ work, title, goal: goals[work] }, cached, base),
+    shareOf({ work, title: `${title}, not repeated` }, uncached, base),
   ]
 }

@@ -5,7 +5,7 @@ import {
 import { create, toBinary } from '@bufbuild/protobuf'
 import type { Bench, Result } from '../bench.ts'
 import { someGroups } from '../dataset.ts'
-import { grpcLoad } from '../grpc-load.ts'
+import { cycleMessages, grpcLoad } from '../grpc-load.ts'
 import { cycle, httpLoad, request } from '../http-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
 import { CONNECTIONS, getPaths } from './rest-reads.ts'
@@ -46,7 +46,8 @@ export async function measureTraced(bench: Bench): Promise<Result[]> {
   })
   const grpc = servers.map(({ name, child }): Side => {
     const { port, token } = child.ready
-    return { name, child, load: (seconds) => grpcLoad({ port, path, token, messages }, STREAMS, seconds) }
+    const next = cycleMessages(messages)
+    return { name, child, load: (seconds) => grpcLoad({ port, path, token, next }, STREAMS, seconds) }
   })
   return [
     ...resultsOf('REST Get', await inTurn(bench, rest)),
