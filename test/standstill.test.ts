@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { constants } from 'node:http2'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,7 +15,7 @@ import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { eventually } from './support/eventually.ts'
 import { http2Request, http2Session } from './support/http/port.ts'
-import type { StandstillServerUrls } from './support/http/standstill-server.ts'
+import { RESETS_PER_SECOND, type StandstillServerUrls } from './support/http/standstill-limits.ts'
 
 /** The process of a server stands still for longer than its limits (SIGSTOP), while its clients do their part. */
 
@@ -210,6 +211,27 @@ const clients: readonly Client[] = [
         )
       assert.equal(await send(), '200')
       return send
+    },
+  },
+  {
+    name: 'calls that the client cancels, no more than it may in that time (http2ResetsPerSecond)',
+    expected: '200',
+    async prepare(t, { plain }) {
+      const session = http2Session(t, plain)
+      await once(session, 'remoteSettings')
+      return async () => {
+        const calls = (STANDSTILL_MS / 1000 - 1) * RESETS_PER_SECOND
+        for (let count = 0; count < calls; count++) {
+          const stream = session.request(call(CHECK))
+          stream.on('error', () => undefined)
+          await pause(1000 / RESETS_PER_SECOND / 2)
+          stream.close(constants.NGHTTP2_CANCEL)
+        }
+        return http2Request(session, { ':path': '/iam/v2beta1/groups/group' }).then(
+          ({ status }) => String(status),
+          (error: Error) => error.message,
+        )
+      }
     },
   },
 ]

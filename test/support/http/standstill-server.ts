@@ -9,14 +9,10 @@ import { listen } from '@berth/server/port/listen.ts'
 import { create } from '@bufbuild/protobuf'
 import { allowAll } from '../api/allow-all-pipeline.ts'
 import { selfSignedCertificate } from './certificate.ts'
+import { RESETS_PER_SECOND, type StandstillServerUrls } from './standstill-limits.ts'
 
 // A server in a process of its own, which a test can stop and continue. Gets the limit of all times and the port of another server, and sends
 // its addresses.
-
-export interface StandstillServerUrls {
-  readonly plain: string
-  readonly tls: string
-}
 
 const limitMs = Number(process.argv[2])
 const otherPort = Number(process.argv[3])
@@ -25,6 +21,8 @@ const limits = {
   requestTimeoutMs: limitMs,
   handlerTimeoutMs: limitMs,
   protocolTimeoutMs: limitMs,
+  http2ResetsBurst: RESETS_PER_SECOND,
+  http2ResetsPerSecond: RESETS_PER_SECOND,
 }
 const log = {
   error: (fields: object, message: string) => process.stderr.write(`${message} ${inspect(fields)}\n`),

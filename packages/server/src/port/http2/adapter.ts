@@ -67,7 +67,17 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
       else session.end()
     }
   }
-  const sweeper = setInterval(() => afterReads(endIdle), Math.max(20, limits.idleConnectionMs / 8)).unref()
+  const intervalMs = Math.max(20, limits.idleConnectionMs / 8)
+  let sweptMs = performance.now()
+  const sweep = () => {
+    const nowMs = performance.now()
+    const standstillMs = nowMs - sweptMs - intervalMs
+    sweptMs = nowMs
+    // A shorter one is within the bursts that a client may send.
+    if (standstillMs > intervalMs) for (const session of sessions) session.onStandstill(standstillMs)
+    afterReads(endIdle)
+  }
+  const sweeper = setInterval(sweep, intervalMs).unref()
 
   return {
     accept(socket) {

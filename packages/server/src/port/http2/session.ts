@@ -197,6 +197,12 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#socket.destroy()
   }
 
+  /** What the client sent in so many milliseconds, in which this process stood still, is read together, and was not sent together. */
+  onStandstill(ms: number): void {
+    for (const bucket of [this.#controlFrames, this.#resets, this.#malformed, this.#rejected])
+      bucket.extend(ms)
+  }
+
   // For streams.
 
   schedule(stream: Http2Stream): void {

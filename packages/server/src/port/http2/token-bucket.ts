@@ -15,7 +15,7 @@ export class TokenBucket {
   /** Counts an event; returns whether it is allowed. */
   take(): boolean {
     // The clock is read only where it matters: when a burst starts, and when it is used up.
-    if (this.#left === this.#burst) this.#filledMs = performance.now()
+    if (this.#left >= this.#burst) this.#filledMs = performance.now()
     if (this.#left < 1) {
       const nowMs = performance.now()
       this.#left = Math.min(this.#burst, this.#left + (nowMs - this.#filledMs) * this.#perMs)
@@ -24,5 +24,11 @@ export class TokenBucket {
     }
     this.#left -= 1
     return true
+  }
+
+  /** Allows the events of so many milliseconds more, beyond a burst: they happened then, and are counted together. */
+  extend(ms: number): void {
+    this.#left = Math.min(this.#left, this.#burst) + ms * this.#perMs
+    this.#filledMs = performance.now()
   }
 }
