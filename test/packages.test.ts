@@ -32,9 +32,8 @@ describe('the published packages', () => {
   }
 
   test('the server starts from its package, and serves pages, assets and the API reference', async (t) => {
-    const { url } = await serveBerth(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, [], {
-      as: await unpack('berth'),
-    })
+    const as = await unpack('berth')
+    const { url } = await serveBerth(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, [], { as })
     for (const path of [
       '/readyz',
       '/sign-in',
@@ -54,6 +53,12 @@ describe('the published packages', () => {
     const files = [...html.matchAll(/(?:src|href)="(\/console-assets\/[^"]+)"/g)].map(([, path = '']) => path)
     assert.ok(files.length > 2)
     for (const path of files) assert.equal((await fetch(url + path)).status, 200, path)
+    // These load other files of the package than a server alone.
+    const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_WORKERS: '2' }
+    const workers = await serveBerth(t, env, [], { as })
+    assert.equal((await fetch(`${workers.url}/readyz`)).status, 200)
+    const { code } = await spawnBerth(t, ['--log-level', 'error', 'serve', '--help'], {}, { as }).finished
+    assert.equal(code, 0)
   })
 
   test('the command line has no dependency of the server, and names the package that a command needs', async (t) => {
@@ -92,9 +97,9 @@ describe('the published packages', () => {
       for (const file of ['README.md', 'LICENSE', 'package.json'])
         assert.ok(files.includes(`package/${file}`))
     }
-    const compiled = globSync(join(directory, 'dist/{berth,cli,client}/**/*.{js,d.ts}'))
+    const compiled = globSync(join(directory, 'dist/{berth,cli,client}/**/*.{js,cjs,d.ts}'))
     assert.ok(compiled.length > 0)
-    const unlinked = /(from|import\(|new URL\()\s*'(@berth\/|[^']+(?<!\.d)\.ts')/
+    const unlinked = /(from|import\(|require\(|new URL\()\s*['"](@berth\/|[^'"]+(?<!\.d)\.ts['"])/
     assert.deepEqual(
       compiled.filter((file) => unlinked.test(readFileSync(file, 'utf8'))),
       [],

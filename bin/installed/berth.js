@@ -9,7 +9,8 @@ const oldestMajor = 24
 const isOld = Number(process.versions.node.split('.')[0]) < oldestMajor
 
 stopWithParent()
-await runProgram(process.argv, {
+// Without `await`, which the bundle of this program cannot have here.
+void runProgram(process.argv, {
   needsRestart: isOld,
   operatorCommands: () => (isOld ? restart() : import('@berth/server/commands/commands.ts')),
   fileFetcher: () => (isOld ? restart() : import('@berth/server/advisories/feeds/fetcher.ts')),

@@ -1,9 +1,10 @@
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
-import { groupByStart } from './group-by-start.ts'
-import { PROGRAM, PROGRAM_MODE, relativeName } from './paths.ts'
+import { groupByStart, type StartGroups } from './group-by-start.ts'
+import { groupForServe } from './group-for-serve.ts'
+import { PROGRAM, PROGRAM_MODE, relativeName, START } from './paths.ts'
 
 /**
  * `node scripts/packages/bundle.ts DIRECTORY KEPT PACKAGE...`: joins the modules of a linked package into a few files in lib/, because most
@@ -12,6 +13,10 @@ import { PROGRAM, PROGRAM_MODE, relativeName } from './paths.ts'
  */
 
 const LIBRARY = 'lib'
+/** `berth serve` has files of its own, because it loads most modules of the server (ADR 117). */
+const SERVE_LIBRARY = 'lib/serve'
+/** The program of the workers of a server. */
+const WORKER = '/server/src/commands/serving/worker.js'
 /** References of files, relative to a module. */
 const fileReferences = [
   /\bnew URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g,
@@ -20,10 +25,7 @@ const fileReferences = [
 
 const [, , directory = '', kept = '', ...inlined] = process.argv
 const root = resolve(directory)
-const library = join(root, LIBRARY)
 const program = join(root, PROGRAM)
-/** Modules that references start in threads and processes of their own, by their names in lib/. */
-const started = new Map<string, string>()
 const bundled = new Set<string>()
 
 const isFile = (name: string) => name.startsWith('.') || name.startsWith('/')
@@ -33,59 +35,60 @@ const isHelper = (name: string) => name.startsWith('@oxc-project/runtime/')
 /** Modules of packages that are part of the bundle import each other by file. */
 const isExternal = (name: string) => !isFile(name) && !isInlined(name) && !isHelper(name)
 
-/** All bundled modules are in lib/: corrects their references of files, and bundles the modules that they start. */
-const linkFiles: Plugin = {
-  name: 'link-files',
-  /** The package may be built elsewhere: its dependencies are those of this repository. */
-  async resolveId(name, importer) {
-    if (!isInlined(name) || importer?.startsWith(`${root}/`) !== true) return
-    return await this.resolve(name, fileURLToPath(import.meta.url))
-  },
-  transform(code, id) {
-    if (!id.startsWith(`${root}/`)) return
-    bundled.add(id)
-    const link = (reference: string, name: string) => {
-      const file = join(dirname(id), name)
-      const target = isStarted(file) ? start(file, (chunk) => this.emitFile(chunk)) : file
-      return reference.replace(name, `${relativeName(library, target)}${name.endsWith('/') ? '/' : ''}`)
-    }
-    return { code: fileReferences.reduce((text, pattern) => text.replaceAll(pattern, link), code) }
-  },
+/** The modules that threads and processes start with, by their names in a library. */
+type StartedModules = Map<string, string>
+
+/**
+ * All bundled modules are in a library: corrects their references of files, and bundles the modules that threads and processes start with.
+ * Workers start with what a server does, and threads with little.
+ */
+function linkFiles(library: string, started: StartedModules): Plugin {
+  return {
+    name: 'link-files',
+    /** The package may be built elsewhere: its dependencies are those of this repository. */
+    async resolveId(name, importer) {
+      if (!isInlined(name) || importer?.startsWith(`${root}/`) !== true) return
+      return await this.resolve(name, fileURLToPath(import.meta.url))
+    },
+    transform(code, id) {
+      if (!id.startsWith(`${root}/`)) return
+      bundled.add(id)
+      /** Returns the path of a module, which keeps its name in its library. */
+      const start = (module: string) => {
+        const fileName = basename(module).replace(/\.js$/, '.cjs')
+        const home = module.endsWith(WORKER) ? SERVE_LIBRARY : LIBRARY
+        const known = started.get(fileName)
+        if (known !== undefined && known !== module) throw new Error(`two modules are named ${fileName}`)
+        if (known === undefined && home === library) {
+          this.emitFile({ type: 'chunk', id: module, fileName })
+          started.set(fileName, module)
+        }
+        return join(root, home, fileName)
+      }
+      const link = (reference: string, name: string) => {
+        const file = join(dirname(id), name)
+        const target = isStarted(file) ? start(file) : file
+        return reference.replace(
+          name,
+          `${relativeName(join(root, library), target)}${name.endsWith('/') ? '/' : ''}`,
+        )
+      }
+      const linked = fileReferences.reduce((text, pattern) => text.replaceAll(pattern, link), code)
+      return { code: linked.replaceAll(resolveCall, resolveInCommonJs) }
+    },
+  }
+}
+
+const resolveCall = /\bimport\.meta\.resolve\(('[^']+')\)/g
+
+function resolveInCommonJs(_: string, name: string): string {
+  return name.startsWith("'.")
+    ? `new URL(${name}, import.meta.url).href`
+    : `require('node:url').pathToFileURL(require.resolve(${name})).href`
 }
 
 function isStarted(file: string): boolean {
   return file.endsWith('.js') && file !== program && !/\/(page|static)\//.test(file)
-}
-
-/** Returns the path of a module in lib/, where it keeps its name. */
-function start(
-  module: string,
-  emit: (chunk: { type: 'chunk'; id: string; fileName: string }) => void,
-): string {
-  const fileName = basename(module)
-  const known = started.get(fileName)
-  if (known !== undefined && known !== module) throw new Error(`two modules are named ${fileName}`)
-  if (known === undefined) emit({ type: 'chunk', id: module, fileName })
-  started.set(fileName, module)
-  return join(library, fileName)
-}
-
-const HTTP_IMPORT = /^import (?:(\w+)|\{([^}]*)\}) from "node:http";$/gm
-
-/**
- * Reads the exports of node:http without an import: an import evaluates all of them, and two load the fetch of Node, which takes 6 % of the
- * time of a start, and which the server does not use.
- */
-const importLessOfHttp: Plugin = {
-  name: 'import-less-of-http',
-  renderChunk(code) {
-    const rewritten = code.replaceAll(HTTP_IMPORT, (_, whole: string | undefined, names: string) => {
-      const binding = whole ?? `{${names.replaceAll(' as ', ': ')}}`
-      return `const ${binding} = process.getBuiltinModule("node:http");`
-    })
-    if (/from "node:http"/.test(rewritten)) throw new Error('an import of node:http was not rewritten')
-    return { code: rewritten }
-  },
 }
 
 const COLLATOR = 'const { compare: localeCompare } = new Intl.Collator()'
@@ -109,42 +112,52 @@ const noCollator: Plugin = {
 }
 let hasReplacedCollator = false
 
-const groups = groupByStart(root, started)
+/** Bundles the program into a library. `createGroups` gets the modules that threads and processes start with. */
+async function bundle(
+  library: string,
+  createGroups: (started: StartedModules) => StartGroups,
+): Promise<void> {
+  const started: StartedModules = new Map()
+  const groups = createGroups(started)
+  const build = await rolldown({
+    cwd: root,
+    // The paths of a build would be in the comments, and so in the names of the files.
+    experimental: { attachDebugInfo: 'none' },
+    input: { program },
+    platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
+    external: isExternal,
+    plugins: [linkFiles(library, started), groups.plugin, noCollator],
+    // Slow builds are no mistake; a start of the server loads modules that others load on demand.
+    checks: { bundlerTimings: false, ineffectiveDynamicImport: false },
+    onLog(level, log) {
+      if (level === 'warn') throw new Error(log.message)
+    },
+  })
+  await build.write({
+    dir: join(root, library),
+    // Loading these takes less time than loading ECMAScript modules (ADR 117).
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+    codeSplitting: {
+      groups: [{ debugName: 'start', name: groups.fileOf }],
+      includeDependenciesRecursively: false,
+    },
+    // V8 keeps the text of all modules in memory, in twice the memory if it has a character above U+00FF.
+    charset: 'ascii',
+    comments: { annotation: false, jsdoc: false, legal: true },
+    // Errors and logs contain the names of functions and classes.
+    keepNames: true,
+  })
+  await build.close()
+}
 
-const build = await rolldown({
-  cwd: root,
-  // The paths of a build would be in the comments, and so in the names of the files.
-  experimental: { attachDebugInfo: 'none' },
-  input: { program },
-  platform: 'node',
-  preserveEntrySignatures: 'allow-extension',
-  external: isExternal,
-  plugins: [linkFiles, groups.plugin, importLessOfHttp, noCollator],
-  onLog(level, log) {
-    if (level === 'warn') throw new Error(log.message)
-  },
-})
-await build.write({
-  dir: library,
-  format: 'esm',
-  entryFileNames: '[name].js',
-  chunkFileNames: '[name]-[hash].js',
-  codeSplitting: {
-    groups: [{ debugName: 'start', name: groups.fileOf }],
-    includeDependenciesRecursively: false,
-  },
-  // V8 keeps the text of all modules in memory, in twice the memory if it has a character above U+00FF.
-  charset: 'ascii',
-  comments: { annotation: false, jsdoc: false, legal: true },
-  // Errors and logs contain the names of functions and classes.
-  keepNames: true,
-})
-await build.close()
+await bundle(LIBRARY, (started) => groupByStart(root, started))
+await bundle(SERVE_LIBRARY, () => groupForServe())
 
 for (const module of bundled) if (!relative(root, module).startsWith(kept)) rmSync(module)
-const [shebang = ''] = readFileSync(join(library, 'program.js'), 'utf8').split('\n')
-writeFileSync(
-  program,
-  `${shebang}\nimport '${relativeName(dirname(program), join(library, 'program.js'))}'\n`,
-)
+copyFileSync(START, program)
 chmodSync(program, PROGRAM_MODE)
+// The manifest of the package declares ECMAScript modules, for those that import it.
+writeFileSync(join(dirname(program), 'package.json'), '{ "type": "commonjs" }\n')

@@ -9,6 +9,9 @@ export const CLIENT = 'packages/client/src/'
 export const PROGRAM = 'bin/berth.js'
 export const PROGRAM_MODE = 0o755
 
+/** The source of the program of a bundled package, which chooses the files to load. */
+export const START = 'bin/installed/start.cjs'
+
 /** Returns the name by which a module in `from` refers to a file. */
 export function relativeName(from: string, to: string): string {
   const path = relative(from, to)

@@ -17,8 +17,8 @@ import { previousRelease, withoutPreviousRelease } from '../support/server/previ
 
 const measured = ['REST Get of a group', 'manifest by tag']
 /** Hashes for each HTTP/1.1 request, which takes several times as long as a Get. */
-const delay = `import { createHash } from 'node:crypto'
-import { Server } from 'node:http'
+const delay = `const { createHash } = require('node:crypto')
+const { Server } = require('node:http')
 const bytes = Buffer.alloc(1_000_000)
 const { emit } = Server.prototype
 Server.prototype.emit = function (event, ...values) {
@@ -37,8 +37,7 @@ describe('the comparison with a release', () => {
     symlinkSync(resolve('node_modules'), join(directory, 'dist/node_modules'))
     const program = join(slow, 'bin/berth.js')
     const [shebang, ...rest] = readFileSync(program, 'utf8').split('\n')
-    const body = rest.join('\n').replace("import '../lib/program.js'", "await import('../lib/program.js')")
-    writeFileSync(program, `${shebang}\n${delay}${body}`)
+    writeFileSync(program, `${shebang}\n${delay}${rest.join('\n')}`)
     const options = readOptions(['--quick', '--rounds', '3'])
     assert.ok(options !== 'help')
     const bench = createBench(options)

@@ -23,7 +23,7 @@ async function serveWorker(link: WorkerLink): Promise<void> {
   await serveNode({ config, dev, log, env, link, onReady: link.reportReady })
 }
 
-await reportFailure(async () => {
+void reportFailure(async () => {
   const link = await connectToSupervisor()
   try {
     await serveWorker(link)
@@ -33,6 +33,7 @@ await reportFailure(async () => {
     await link.requireRestart(error.message)
     process.exitCode = EXIT_UNREACHABLE
   }
+}).then(() => {
+  // The channel to the supervisor would keep a process that could not start.
+  if (process.exitCode !== undefined) process.exit()
 })
-// The channel to the supervisor would keep a process that could not start.
-if (process.exitCode !== undefined) process.exit()
