@@ -45,17 +45,20 @@ export interface StepProps {
 function Wizard({ folder }: { readonly folder: Group }) {
   const [address, change] = useAddressState()
   const navigate = useNavigate()
-  // What was typed is here and in the address, so that a reload keeps it and typing does not wait for the address.
-  const [state, setState] = useState(() => readState(address))
+  // What was typed is here and in the address, so that a reload keeps it and typing does not wait for the address. Until something is typed, the
+  // address has the state: the next entry of the history can have more than this one.
+  const [typed, setTyped] = useState<WizardState>()
+  const state = typed ?? readState(address)
   const asked = steps.find((name) => name === address['step']) ?? 'platform'
   const step = state.platform === undefined ? 'platform' : asked
   const missing = useAccess().missing(folder.uid, 'identity.create')
   useEffect(() => {
-    const next = writeState(state, address)
+    if (typed === undefined) return
+    const next = writeState(typed, address)
     if (Object.entries(next).every(([key, value]) => (address[key] ?? '') === value)) return
     const timer = setTimeout(() => change(next), PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [state, address, change])
+  }, [typed, address, change])
   const goTo = (to: Step) =>
     void navigate({
       to: '.',
@@ -70,7 +73,7 @@ function Wizard({ folder }: { readonly folder: Group }) {
   const props: StepProps = {
     folder,
     state,
-    onChange: (part) => setState((before) => ({ ...before, ...part })),
+    onChange: (part) => setTyped((before) => ({ ...(before ?? state), ...part })),
     goTo,
   }
   return (
