@@ -1,17 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { managedRole, newName } from '../support/api/api-fixture.ts'
 import { fileOf, wolfiDocument } from '../support/console/advisory-files.ts'
 import { chooseInCombobox } from '../support/console/combobox.ts'
-import { DRAWN_MS } from '../support/console/console-page.ts'
+import { DRAWN_MS, openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { hold } from '../support/console/held-requests.ts'
 import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /** Answers that arrive after the user has asked for something else are not shown, and until one arrives, nothing is stated in its place. */
 
 const SEARCH = /\/resources:search/
+
+/** The requests of a page to an address, as they are sent. */
+function sentTo(page: Page, address: RegExp): readonly Request[] {
+  const sent: Request[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && address.test(request.url())) sent.push(request)
+  })
+  return sent
+}
 
 /** Drops a folder whose files are read with `readEntries`, the text of a function. */
 const dropFolder = (page: Page, readEntries: string) =>
@@ -161,6 +171,158 @@ consoleSuite('answers that are late', (cast) => {
     await shown('late').getByRole('button', { name: 'I have stored the password' }).click()
     await shown('late').waitFor({ state: 'detached' })
     await shown('next').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('the wizard does not send again what is being created after "back" and "forward", and opens it', async () => {
+    const { uid } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const wizard = `/create-identity/${uid}?platform=github&f-repo=acme/app&f-ref=refs/heads/main`
+    await open(`${wizard}&step=details`, 'Create an identity')
+    const sent = sentTo(page, /\/iam\/v2beta1\/identities\//)
+    const field = page.getByRole('textbox', { name: 'Name' })
+    const create = page.getByRole('button', { name: 'Create the identity' })
+    const working = page.getByRole('button', { name: 'Working…' })
+    await page.getByRole('button', { name: 'Continue' }).click()
+    const creation = await hold(page, /\/iam\/v2beta1\/identities\//, { method: 'POST' })
+    await create.click()
+    await creation.asked
+    await page.goBack()
+    await page.getByRole('textbox', { name: 'Repository' }).waitFor()
+    await page.goForward()
+    await working.waitFor()
+    await field.press('Enter')
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(await working.isDisabled(), true)
+    assert.equal(sent.length, 1)
+    creation.release()
+    await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    assert.equal(sent.length, 1)
+
+    // The form that has created it says so, and can still create another one.
+    await page.goBack()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('has created an identity').waitFor()
+    assert.equal(await create.count(), 0)
+    await field.fill('other')
+    await create.waitFor()
+    await field.fill('app')
+    await page.getByRole('link', { name: 'Open the identity' }).click()
+    await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Create another identity' }).click()
+    await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
+    assert.equal(sent.length, 2)
+    assert.deepEqual(problems, [])
+  })
+
+  test('the wizard reports what was created, or failed, after the user has left it', async () => {
+    const { uid, name } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    await open(`/folders/${uid}?tab=identities`, name)
+    await page.getByRole('button', { name: 'Create an identity' }).click()
+    await page.getByRole('radio', { name: /GitHub Actions/ }).check({ force: true })
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('textbox', { name: 'Repository' }).fill('acme/app')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    const sent = sentTo(page, /\/iam\/v2beta1\/identities\//)
+    const create = page.getByRole('button', { name: 'Create the identity' })
+    const leaveWhile = async () => {
+      const creation = await hold(page, /\/iam\/v2beta1\/identities\//, { method: 'POST' })
+      await create.click()
+      await creation.asked
+      for (const heading of ['Workload', 'Platform']) {
+        await page.goBack()
+        await page.getByRole('heading', { level: 2, name: heading }).waitFor()
+      }
+      await page.goBack()
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      return creation
+    }
+    const comeBack = async () => {
+      for (const heading of ['Platform', 'Workload', 'Name and role']) {
+        await page.goForward()
+        await page.getByRole('heading', { level: 2, name: heading }).waitFor()
+      }
+    }
+    const lost = await leaveWhile()
+    await page.context().setOffline(true)
+    lost.release()
+    await page.getByText('“Create the identity” failed').waitFor()
+    await page.context().setOffline(false)
+    await page.unrouteAll({ behavior: 'wait' })
+    await comeBack()
+    const before = sent.length
+    const creation = await leaveWhile()
+    creation.release()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('main').getByRole('link', { name: 'app' }).waitFor()
+    // The wizard must not be what the user returns to before the creation has ended.
+    await page.waitForTimeout(DRAWN_MS)
+    await comeBack()
+    await page.getByText('has created an identity').waitFor()
+    assert.equal(sent.length, before + 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('an invite is accepted once, also if the user leaves the page and returns meanwhile', async () => {
+    const organization = await cast().organization()
+    const email = `${newName('grace')}@example.com`
+    await cast().admin.create(`iam/groupInvites/${organization.uid}`, {
+      roleUid: managedRole('viewer'),
+      email,
+      ttl: '86400s',
+      singleUse: true,
+    })
+    const newcomer = await createPerson(cast().berth, { email })
+    const { page, problems, open } = await openConsole(cast().chromium, cast().berth, newcomer)
+    await open('', 'Home')
+    await page.getByRole('link', { name: 'Advisories' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+    await page.goBack()
+    const sent = sentTo(page, /:acceptReceived/)
+    const accept = page.getByRole('button', { name: /^Accept the invite/ })
+    const acceptance = await hold(page, /:accept/, { method: 'POST' })
+    await accept.click()
+    await acceptance.asked
+    await page.goForward()
+    await page.getByRole('heading', { level: 1, name: 'Advisories' }).waitFor()
+    await page.goBack()
+    await accept.press('Enter')
+    await page.waitForTimeout(DRAWN_MS)
+    assert.equal(sent.length, 1)
+    acceptance.release()
+    await page.getByRole('heading', { level: 1, name: organization.name }).waitFor()
+    assert.equal(sent.length, 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a run of a feed is started once by two presses', async () => {
+    const { uid } = await cast().organization()
+    const feed = await cast().admin.create(`vulnerabilities/advisoryFeeds/${uid}`, {
+      url: 'https://feed.example/all.json',
+    })
+    const { page, problems, open, identity } = await cast().signIn('owner', uid)
+    await cast().admin.create(`iam/roleBindings/${uid}`, {
+      identityUid: identity,
+      roleUid: managedRole('advisories.admin'),
+    })
+    for (const [path, heading] of [
+      [`/advisory-feeds/${feed.uid}`, feed.url],
+      [`/folders/${uid}?tab=advisories&section=feeds`, undefined],
+    ] as const) {
+      await (heading === undefined ? page.goto(`${cast().berth.url}/console${path}`) : open(path, heading))
+      const sent = sentTo(page, /:sync/)
+      const run = await hold(page, /:sync/, { method: 'POST' })
+      await page.getByRole('button', { name: /^Sync now/ }).dblclick()
+      await run.asked
+      await page.waitForTimeout(DRAWN_MS)
+      assert.equal(sent.length, 1, path)
+      run.release()
+      await page.unrouteAll({ behavior: 'wait' })
+      page.removeAllListeners('request')
+    }
     assert.deepEqual(problems, [])
   })
 

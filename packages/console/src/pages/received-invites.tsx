@@ -1,10 +1,11 @@
 import type { ReceivedInvite } from '@berth/client'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { api } from '../api/client.ts'
 import { parentOf } from '../api/queries/groups.ts'
 import { receivedInvitesQuery } from '../api/queries/home.ts'
 import { messageOf, queryClient } from '../api/query-client.ts'
+import { useRequest } from '../api/use-request.ts'
 import { Time } from '../components/time.tsx'
 import { useLeave } from '../use-page.ts'
 
@@ -28,9 +29,11 @@ export function ReceivedInvites() {
 function Received({ invite }: { readonly invite: ReceivedInvite }) {
   const { uid, groupPath, roleName, inviter, expirationTime } = invite
   const leave = useLeave()
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => api.invitations.acceptReceivedInvite({ uid }),
-    onSuccess: async () => {
+  const { send, isRunning, error } = useRequest({
+    action: 'accept-invite',
+    title: `Accept the invite to ${groupPath}`,
+    send: (input: { readonly uid: string }) => api.invitations.acceptReceivedInvite(input),
+    onSent: async () => {
       // What the user may see has changed.
       await queryClient.invalidateQueries()
       // A dialog may have been opened meanwhile, with a form.
@@ -61,8 +64,8 @@ function Received({ invite }: { readonly invite: ReceivedInvite }) {
       <Button
         className="button"
         aria-label={`Accept the invite to ${groupPath}`}
-        isPending={isPending}
-        onPress={() => mutate()}
+        isPending={isRunning({ uid })}
+        onPress={() => send({ uid })}
       >
         Accept
       </Button>

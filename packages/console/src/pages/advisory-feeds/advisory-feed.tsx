@@ -1,9 +1,8 @@
 import type { AdvisoryFeed, AdvisoryFeedRun, ImportCounts } from '@berth/client'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useAccess } from '../../api/access.ts'
-import { api } from '../../api/client.ts'
 import { feedQuery, isSyncing } from '../../api/queries/advisories.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
@@ -22,7 +21,8 @@ import { NoRuns, RunFilterBar, runColumns, runOptions, useRunFilter } from '../.
 import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
 import { formatNames } from '../advisories/document-columns.tsx'
-import { DeleteFeedDialog, EditFeedDialog, invalidateFeed } from './feed-dialogs.tsx'
+import { DeleteFeedDialog, EditFeedDialog } from './feed-dialogs.tsx'
+import { useFeedSync } from './feed-sync.ts'
 import { countsText, DEFAULT_INTERVAL, FeedState, intervalText, NextRun } from './feed-texts.tsx'
 import '../../styles/pages/advisories.css'
 
@@ -57,12 +57,12 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
         </div>
         <Actions
           actions={[
-            { label: 'Sync now', missing: cannotSync, onPress: () => sync.mutate(false) },
+            { label: 'Sync now', missing: cannotSync, onPress: () => sync.send({ uid, full: false }) },
             {
               label: 'Read everything again',
               isQuiet: true,
               missing: cannotSync,
-              onPress: () => sync.mutate(true),
+              onPress: () => sync.send({ uid, full: true }),
             },
             { label: 'Edit', isQuiet: true, missing, onPress: () => setDialog('edit') },
             {
@@ -184,12 +184,7 @@ function useSync(feed: AdvisoryFeed) {
         void queries.invalidateQueries({ queryKey: [key] })
     wasRunning.current = isRunning
   }, [isRunning, queries])
-  return useMutation({
-    mutationFn: async (full: boolean) => {
-      await api.advisoryFeeds.syncAdvisoryFeed({ uid: feed.uid, full })
-      await invalidateFeed(queries, feed.uid)
-    },
-  })
+  return useFeedSync()
 }
 
 function LastRun({ counts }: { readonly counts: ImportCounts }) {

@@ -1,8 +1,9 @@
 import type { ContentsProblem, ContentsSource, ImageContents } from '@berth/client'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { contentsQuery, type ImageReference, isPending } from '../../api/queries/contents/packages.ts'
 import { messageOf } from '../../api/query-client.ts'
+import { useRequest } from '../../api/use-request.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -134,17 +135,15 @@ function Problems({ problems }: { readonly problems: readonly ContentsProblem[] 
 
 function ReadAgain({ image, contents, missing }: ContentsFactsProps) {
   const queries = useQueryClient()
-  const {
-    mutate,
-    error,
-    isPending: isSending,
-  } = useMutation({
-    mutationFn: (sent: ImageReference) => api.imageContents.readImageAgain(sent),
+  const { send, isRunning, error } = useRequest({
+    action: 'read-image-again',
+    title: 'Read the image again',
     // The page may show another platform by now.
-    onSuccess: (next, sent) => queries.setQueryData(contentsQuery(sent).queryKey, next),
+    send: async (sent: ImageReference) =>
+      queries.setQueryData(contentsQuery(sent).queryKey, await api.imageContents.readImageAgain(sent)),
   })
   if (contents.state === 'CONTENTS_STATE_NOT_AN_IMAGE') return null
-  const busy = isSending || isPending(contents) ? 'The image is waiting to be read' : undefined
+  const busy = isRunning(image) || isPending(contents) ? 'The image is waiting to be read' : undefined
   return (
     <div className="section-actions">
       {error !== null && (
@@ -156,7 +155,7 @@ function ReadAgain({ image, contents, missing }: ContentsFactsProps) {
         label="Read the image again"
         isQuiet
         missing={missing ?? busy}
-        onPress={() => mutate(image)}
+        onPress={() => send(image)}
       />
     </div>
   )

@@ -1,7 +1,8 @@
-import type { Identity } from '@berth/client'
+import type { Identity, IdentityInput } from '@berth/client'
 import { createIdentityWithRoles } from '@berth/workloads/creation.ts'
 import { describeTrust } from '@berth/workloads/trust.ts'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { useAccess } from '../../api/access.ts'
@@ -10,13 +11,12 @@ import { api } from '../../api/client.ts'
 import { organizationOf } from '../../api/queries/groups.ts'
 import { rolesQuery } from '../../api/queries/iam/access.ts'
 import { violationOf } from '../../api/query-client.ts'
+import { useRequest } from '../../api/use-request.ts'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent } from '../../components/copy.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { reportLateFailure } from '../../components/late-failures.ts'
 import { NameFields } from '../../components/name-fields.tsx'
 import { RolePicker } from '../../components/pickers.tsx'
-import { useIsShown } from '../../use-is-shown.ts'
 import { useLeave } from '../../use-page.ts'
 import { useSendWhenLoaded } from '../../use-send-when-loaded.ts'
 import type { StepProps } from './create-identity.tsx'
@@ -26,10 +26,15 @@ import { commandOf, proposedName, ruleOf } from './wizard.ts'
 const PUSH_ROLE = 'registry.push'
 const PULL_ROLE = 'registry.pull'
 
+interface Creation {
+  readonly parent: string
+  readonly identity: IdentityInput
+  readonly roles: readonly string[]
+}
+
 /** The last step: the name and the role, and the creation of both or neither. */
 export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const leave = useLeave()
-  const isShown = useIsShown()
   const organization = organizationOf(folder.uid)
   const path = usePath(folder.uid, folder.name)
   const missing = useAccess().missing(folder.uid, 'role_bindings.create')
@@ -40,33 +45,39 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const role = state.role ?? proposed ?? ''
   const [typedName, setTypedName] = useState(state.name !== '')
   const name = typedName ? state.name : state.name || proposedName(state)
-  const [isWorking, setWorking] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
+  const [isBlocked, setBlocked] = useState(false)
   const read = ruleOf(state)
-  const create = async () => {
-    if (isWorking || name === '') return
-    if ('problems' in read) return goTo('details')
-    if (unread !== null && state.role === undefined && missing === undefined) return setFailure(unread)
-    setWorking(true)
-    setFailure(null)
-    try {
-      const input = { name, description: state.description, ...read.rule }
-      const { uid } = await createIdentityWithRoles(api, folder.uid, input, role === '' ? [] : [role])
+  const creation = useRequest({
+    action: 'create-identity',
+    title: 'Create the identity',
+    send: ({ parent, identity, roles }: Creation) => createIdentityWithRoles(api, parent, identity, roles),
+    onSent: async ({ uid }) => {
       await refreshAccess()
-      // "Back" does not return to a form that would create it again.
       await leave({
         to: '/identities/$',
         params: { _splat: uid },
         search: { tab: 'workflow', created: 'yes' },
         replace: true,
       })
-    } catch (error) {
-      if (!isShown.current) return reportLateFailure('Create the identity', error)
-      setFailure(error)
-      setWorking(false)
-    }
+    },
+  })
+  const input: Creation = {
+    parent: folder.uid,
+    identity: { name, description: state.description, ...('rule' in read && read.rule) },
+    roles: role === '' ? [] : [role],
   }
-  const { send, isWaiting } = useSendWhenLoaded(isPending, () => void create())
+  const isWorking = creation.isRunning(input)
+  // The entries of the history before the identity still have the form that created it.
+  const created = creation.resultOf(input)
+  const failure = isBlocked ? unread : creation.error
+  const create = () => {
+    if (name === '') return
+    if ('problems' in read) return goTo('details')
+    const lacksProposal = unread !== null && state.role === undefined && missing === undefined
+    setBlocked(lacksProposal)
+    if (!lacksProposal) creation.send(input)
+  }
+  const { send, isWaiting } = useSendWhenLoaded(isPending, create)
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
     if (name !== '') send()
@@ -79,6 +90,14 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
         </p>
       )}
       <Failure failure={failure} />
+      {created !== undefined && (
+        <p className="notice" role="status">
+          This form has created an identity.{' '}
+          <Link to="/identities/$" params={{ _splat: created.uid }}>
+            Open the identity
+          </Link>
+        </p>
+      )}
       <NameFields
         value={{ name, description: state.description }}
         onChange={(next) => {
@@ -105,7 +124,11 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
           Back
         </Button>
         <Button type="submit" className="button" isDisabled={isWorking || name === ''}>
-          {isWorking || isWaiting ? 'Working…' : 'Create the identity'}
+          {isWorking || isWaiting
+            ? 'Working…'
+            : created === undefined
+              ? 'Create the identity'
+              : 'Create another identity'}
         </Button>
       </div>
       {!isPending && (

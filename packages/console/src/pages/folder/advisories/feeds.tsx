@@ -1,9 +1,6 @@
-import type { AdvisoryFeed } from '@berth/client'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../../../api/access.ts'
-import { api } from '../../../api/client.ts'
 import { feedsQuery } from '../../../api/queries/advisories.ts'
 import { messageOf } from '../../../api/query-client.ts'
 import { ActionButton } from '../../../components/action-button.tsx'
@@ -13,7 +10,8 @@ import { PageList } from '../../../components/page-list.tsx'
 import { formatNumber } from '../../../components/quantity.tsx'
 import { RowAction } from '../../../components/row-action.tsx'
 import { Time } from '../../../components/time.tsx'
-import { AddFeedDialog, invalidateFeed } from '../../advisory-feeds/feed-dialogs.tsx'
+import { AddFeedDialog } from '../../advisory-feeds/feed-dialogs.tsx'
+import { useFeedSync } from '../../advisory-feeds/feed-sync.ts'
 import { DEFAULT_INTERVAL, FeedState, intervalText, NextRun } from '../../advisory-feeds/feed-texts.tsx'
 import type { FolderTabProps } from '../folder.tsx'
 
@@ -22,13 +20,7 @@ export function Feeds({ uid, name }: FolderTabProps) {
   const [isAdding, setAdding] = useState(false)
   const path = usePath(uid, name)
   const access = useAccess()
-  const queries = useQueryClient()
-  const sync = useMutation({
-    mutationFn: async (feed: AdvisoryFeed) => {
-      await api.advisoryFeeds.syncAdvisoryFeed({ uid: feed.uid })
-      await invalidateFeed(queries, feed.uid)
-    },
-  })
+  const sync = useFeedSync()
   return (
     <>
       <div className="tab-actions">
@@ -94,7 +86,7 @@ export function Feeds({ uid, name }: FolderTabProps) {
                   label="Sync now"
                   object={feed.url}
                   missing={access.missing(feed.uid, 'advisories.update')}
-                  onPress={() => sync.mutate(feed)}
+                  onPress={() => sync.send({ uid: feed.uid, full: false })}
                 />
               ),
           },
