@@ -449,7 +449,7 @@ consoleSuite('access in the console', (cast) => {
   })
 
   test('every page and dialog of access passes axe', async () => {
-    const { organization, folder, page, problems, open } = await folderOf()
+    const { organization, folder, page, problems, visit } = await folderOf()
     const { admin } = cast()
     const grace = await createPerson(cast().berth, { email: 'grace.hopper@example.com' })
     await bind(organization.uid, grace, 'viewer')
@@ -489,8 +489,7 @@ consoleSuite('access in the console', (cast) => {
       ['who can', `/access/${folder.uid}?tab=who-can&capability=repo.create`, 'Access to team'],
     ]
     for (const [name, path, heading, button] of pages) {
-      await open(path, heading)
-      await page.waitForLoadState('networkidle')
+      await visit(path, heading)
       if (button !== undefined) {
         const action = page.getByRole('button', { name: button, exact: typeof button === 'string' })
         await action.click()
@@ -504,7 +503,7 @@ consoleSuite('access in the console', (cast) => {
       }
     }
     const viewer = await cast().signIn('viewer', folder.uid)
-    await viewer.open(`/folders/${folder.uid}?tab=people`, 'team')
+    await viewer.visit(`/folders/${folder.uid}?tab=people`, 'team')
     await viewer.page.getByRole('region', { name: 'Members that are not shown' }).waitFor()
     await assertAccessible(viewer.page, 'members with hidden ones')
     assert.deepEqual([...problems, ...viewer.problems], [])

@@ -402,18 +402,18 @@ consoleSuite(
       const { uid: feed } = await admin.create(`vulnerabilities/advisoryFeeds/${uid}`, {
         url: `${server.url}/${LONG}/all.zip`,
       })
-      const { page, problems, open } = await signInAsImporter(cast(), organization.uid)
+      const { page, problems, visit } = await signInAsImporter(cast(), organization.uid)
       const look = async (name: string) => {
         await waitUntilLoaded(page)
         await assertAccessible(page, name)
         await page.setViewportSize({ width: 1280, height: 800 })
       }
-      await open('/advisories', 'Advisories')
+      await visit('/advisories', 'Advisories')
       await look('search')
-      await open('/advisories?more=1&state=fixed&query=none', 'Advisories')
+      await visit('/advisories?more=1&state=fixed&query=none', 'Advisories')
       await page.getByText('No advisory matches all filters').waitFor()
       await look('search without a result')
-      await open('/advisories?cve=CVE-2024-7347&package-type=apk', 'Advisories')
+      await visit('/advisories?cve=CVE-2024-7347&package-type=apk', 'Advisories')
       await page.getByRole('link', { name: 'CGA-2222-3333-4444' }).click()
       await page.getByText('over a network').waitFor()
       await look('advisory')
@@ -426,17 +426,17 @@ consoleSuite(
         ['publication', 'Make public'],
         ['publication', 'Edit settings'],
       ] as const) {
-        await open(section(uid, name), LONG)
+        await visit(section(uid, name), LONG)
         await page.getByRole('button', { name: button, exact: true }).waitFor()
         await look(name)
         await page.getByRole('button', { name: button, exact: true }).click()
         await page.getByRole('dialog').waitFor()
         await look(`${name} ${button}`)
       }
-      await open(`/folders/${uid}?tab=advisories`, LONG)
+      await visit(`/folders/${uid}?tab=advisories`, LONG)
       await page.getByRole('figure', { name: 'By month of creation' }).waitFor()
       await look('overview')
-      await open(section(uid, 'import'), LONG)
+      await visit(section(uid, 'import'), LONG)
       await look('import')
       await chooseFiles(page, [
         fileOf('new.json', osvDocument(99)),
@@ -449,7 +449,7 @@ consoleSuite(
       await look('feed')
       await page.getByRole('button', { name: 'Edit' }).click()
       await look('feed edit')
-      await open(`/folders/${organization.uid}?tab=advisories&section=feeds`, organization.name)
+      await visit(`/folders/${organization.uid}?tab=advisories&section=feeds`, organization.name)
       await page.getByRole('row').nth(1).waitFor()
       await look('feeds of an organization')
       assert.deepEqual(problems, [])

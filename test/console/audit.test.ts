@@ -211,11 +211,11 @@ consoleSuite('the audit log in the console', (cast) => {
   })
 
   test('the audit log passes axe', async () => {
-    const { folder, page, problems, open, organization } = await newHistory()
+    const { folder, page, problems, visit, organization } = await newHistory()
     await cast().admin.create(`iam/groups/${folder}`, {
       name: 'sehr-langer-name-einer-abteilung-fuer-containerbilder-im-rechenzentrum',
     })
-    await open(`/audit?range=custom&since=2026-01-01T00:00&resource=${organization.uid}`, 'Audit log')
+    await visit(`/audit?range=custom&since=2026-01-01T00:00&resource=${organization.uid}`, 'Audit log')
     await page.getByRole('grid', { name: 'Events' }).waitFor()
     await assertAccessible(page, 'log')
     await page
@@ -228,7 +228,7 @@ consoleSuite('the audit log in the console', (cast) => {
     await page.getByRole('button', { name: 'Export' }).click()
     await page.getByRole('dialog', { name: 'Export events' }).waitFor()
     await assertAccessible(page, 'export')
-    await open('/audit?range=1h&method=None', 'Audit log')
+    await visit('/audit?range=1h&method=None', 'Audit log')
     await page.getByText('No events match').waitFor()
     await assertAccessible(page, 'empty')
     assert.deepEqual(problems, [])

@@ -216,7 +216,7 @@ consoleSuite('the operator pages', (cast) => {
 
   test('the operator pages and their dialogs pass axe', async () => {
     const { berth } = cast()
-    const { page, problems, open } = await asOperator()
+    const { page, problems, visit } = await asOperator()
     await newAccount(berth)
     await operatorApi(berth, await berth.tokenOf(berth.owner, { isFromServer: true })).post('storage/runs', {
       kind: 'STORAGE_RUN_KIND_SCRUB',
@@ -228,13 +228,12 @@ consoleSuite('the operator pages', (cast) => {
       storage: 'Collect garbage',
     }
     for (const tab of tabs) {
-      await open(`/operator?tab=${tab}`, 'Operator')
+      await visit(`/operator?tab=${tab}`, 'Operator')
       await page.getByText('Same in the command line').first().waitFor()
       if (tab === 'check') {
         await page.getByRole('button', { name: 'Run the checks' }).click()
         await page.getByText('disk space').waitFor()
       }
-      await page.waitForLoadState('networkidle')
       await assertAccessible(page, tab)
       const button = dialogs[tab]
       if (button === undefined) continue

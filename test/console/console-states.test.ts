@@ -266,7 +266,7 @@ consoleSuite('states of the console', (cast) => {
       email: `${LONG.slice(0, 50)}@example.com`,
       ttl: '3600s',
     })
-    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    const { page, problems, open, visit } = await cast().signIn('owner', organization.uid)
     const dialogs: readonly (readonly [name: string, path: string, heading: string, button: string])[] = [
       ['home', '', 'Home', 'Create an organization'],
       ['home', '', 'Home', 'User menu'],
@@ -287,12 +287,12 @@ consoleSuite('states of the console', (cast) => {
       ['repository', `/repos/${repo.uid}`, 'app'],
     ]
     for (const [name, path, heading] of pages) {
-      await open(path, heading)
-      await page.waitForLoadState('networkidle')
+      await visit(path, heading)
       await assertAccessible(page, name)
     }
     for (const [name, path, heading, button] of dialogs) {
       await page.setViewportSize({ width: 1280, height: 800 })
+      // A menu of the frame stays open with the frame.
       await open(path, heading)
       await page.getByRole('button', { name: button, exact: true }).click()
       await assertAccessible(page, `${name} dialog ${button}`)
@@ -304,8 +304,7 @@ consoleSuite('states of the console', (cast) => {
     await page.getByRole('option').first().waitFor()
     await assertAccessible(page, 'search')
     const viewer = await cast().signIn('viewer', organization.uid)
-    await viewer.open(`/folders/${folder.uid}?tab=people`, LONG)
-    await viewer.page.waitForLoadState('networkidle')
+    await viewer.visit(`/folders/${folder.uid}?tab=people`, LONG)
     await assertAccessible(viewer.page, 'people of a viewer')
     assert.deepEqual([...problems, ...viewer.problems], [])
   })

@@ -477,7 +477,7 @@ consoleSuite(
 
     test('passes axe', async () => {
       const { organization, repo, old, now } = await prepared(LONG)
-      const { page, problems, open } = await cast().signIn('owner', organization.uid)
+      const { page, problems, visit } = await cast().signIn('owner', organization.uid)
       for (const [title, path, heading] of [
         ['packages', `/manifests/${repo.uid}/${old.digest}?tab=packages`, `Image ${short(old)}`],
         [
@@ -489,8 +489,7 @@ consoleSuite(
         ['signatures', `/manifests/${repo.uid}/${now.digest}?tab=signatures`, `Image ${short(now)}`],
         ['pull policies', `/manifests/${repo.uid}/${now.digest}?tab=pull-policies`, `Image ${short(now)}`],
       ] as const) {
-        await open(path, heading)
-        await page.waitForLoadState('networkidle')
+        await visit(path, heading)
         await assertAccessible(page, title)
       }
       assert.deepEqual(problems, [])

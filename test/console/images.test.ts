@@ -238,7 +238,7 @@ consoleSuite('images in the console', (cast) => {
     const blob = Buffer.from(newName('file'))
     await pushBlob(registry, name, blob)
     for (let n = 0; n < 30; n++) await putManifest(registry, name, `v1.${n}-${LONG}`, old)
-    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    const { page, problems, visit } = await cast().signIn('owner', organization.uid)
     const pages: readonly (readonly [string, string, string])[] = [
       ['repositories', `/folders/${folder.uid}?tab=repositories`, LONG],
       ['images', `/repos/${repo.uid}?tab=images`, 'web'],
@@ -254,12 +254,11 @@ consoleSuite('images in the console', (cast) => {
       ['compare', `/compare/${repo.uid}?from=${old.digest}&to=${amd.digest}`, 'Compare images'],
     ]
     for (const [title, path, heading] of pages) {
-      await open(path, heading)
-      await page.waitForLoadState('networkidle')
+      await visit(path, heading)
       await assertAccessible(page, title)
     }
     await page.setViewportSize({ width: 1280, height: 800 })
-    await open(`/manifests/${repo.uid}/${index.digest}`, `Index ${short(index)}`)
+    await visit(`/manifests/${repo.uid}/${index.digest}`, `Index ${short(index)}`)
     await page.getByRole('button', { name: 'Delete' }).click()
     await page
       .getByText(/deleted with it:/)

@@ -329,20 +329,19 @@ consoleSuite('settings of organizations in the console', (cast) => {
       google: { projectId: 'acme-prod', projectNumber: '345678901234' },
     })
     const heading = `Settings of ${organization.name}`
-    const { page, problems, open } = await cast().signIn('owner', root)
+    const { page, problems, visit } = await cast().signIn('owner', root)
     const desktop = () => page.setViewportSize({ width: 1280, height: 800 })
     for (const tab of ['usage', 'sign-in', 'mappings', 'domains', 'accounts', 'danger']) {
       await desktop()
-      await open(`/settings/${root}?tab=${tab}`, heading)
-      await page.waitForLoadState('networkidle')
+      await visit(`/settings/${root}?tab=${tab}`, heading)
       await assertAccessible(page, tab)
     }
     await desktop()
-    await open(`/settings/${root}`, heading)
+    await visit(`/settings/${root}`, heading)
     await page.getByRole('button', { name: 'Show as table' }).first().click()
     await assertAccessible(page, 'usage table')
     await desktop()
-    await open(`/settings/${root}?tab=sign-in&provider=${provider.uid}`, heading)
+    await visit(`/settings/${root}?tab=sign-in&provider=${provider.uid}`, heading)
     await page.getByText('Test the sign-in').waitFor()
     await assertAccessible(page, 'provider')
     for (const [tab, button] of [
@@ -352,13 +351,12 @@ consoleSuite('settings of organizations in the console', (cast) => {
       ['danger', 'Delete the organization'],
     ] as const) {
       await desktop()
-      await open(`/settings/${root}?tab=${tab}`, heading)
+      await visit(`/settings/${root}?tab=${tab}`, heading)
       await page.getByRole('button', { name: button }).click()
       await assertAccessible(page, `${tab} ${button}`)
     }
     await desktop()
-    await open(`/folders/${folder.uid}?tab=settings`, LONG)
-    await page.waitForLoadState('networkidle')
+    await visit(`/folders/${folder.uid}?tab=settings`, LONG)
     await assertAccessible(page, 'folder settings')
     assert.deepEqual(problems, [])
   })

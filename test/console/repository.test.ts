@@ -611,7 +611,7 @@ consoleSuite(
     })
 
     test('each page and dialog passes axe', async () => {
-      const { page, problems, open, repo } = await prepared()
+      const { page, problems, visit, repo } = await prepared()
       const { admin } = cast()
       await admin.patch(`registry/repos/${repo}/policy`, {
         immutableTags: { patterns: ['v1.*'], exceptions: [] },
@@ -622,7 +622,7 @@ consoleSuite(
         },
       })
       await admin.patch(`registry/repos/${repo}/readme`, { content: '# The app\n\nRuns anywhere.\n' })
-      await open(`/repos/${repo}`, 'app')
+      await visit(`/repos/${repo}`, 'app')
       await page.getByText('4 of 4').waitFor()
       await assertAccessible(page, 'tags')
       await page.setViewportSize({ width: 1280, height: 800 })
@@ -632,7 +632,7 @@ consoleSuite(
       await page.getByText('The images stay').waitFor()
       await assertAccessible(page, 'delete tags')
       await page.keyboard.press('Escape')
-      await open(`/repos/${repo}?tab=policy`, 'app')
+      await visit(`/repos/${repo}?tab=policy`, 'app')
       await page.getByText('If retention were enabled').waitFor()
       await assertAccessible(page, 'policy')
       await page.getByRole('link', { name: 'Untagged manifests' }).click()
@@ -644,10 +644,10 @@ consoleSuite(
       await page.getByRole('dialog').getByText('The next run starts within a minute').waitFor()
       await assertAccessible(page, 'enable retention')
       await page.keyboard.press('Escape')
-      await open(`/repos/${repo}?tab=readme`, 'app')
+      await visit(`/repos/${repo}?tab=readme`, 'app')
       await page.getByRole('heading', { name: 'The app' }).waitFor()
       await assertAccessible(page, 'readme')
-      await open(`/repos/${repo}?tab=settings`, 'app')
+      await visit(`/repos/${repo}?tab=settings`, 'app')
       await page.getByText('Private: only identities').waitFor()
       await assertAccessible(page, 'settings')
       await page.getByRole('button', { name: 'Publish the folder team' }).click()
@@ -655,7 +655,7 @@ consoleSuite(
       await assertAccessible(page, 'publish')
       await page.keyboard.press('Escape')
       const { tags } = (await admin.get(`registry/repos/${repo}/tags`)).body
-      await open(`/tags/${tags[0].tag.uid}`, 'latest')
+      await visit(`/tags/${tags[0].tag.uid}`, 'latest')
       await page.getByRole('button', { name: /^Restore the digest/ }).waitFor()
       await page.getByText('Pull commands').click()
       await assertAccessible(page, 'tag')

@@ -213,7 +213,7 @@ consoleSuite('states of identities and pull tokens', (cast) => {
       identityUid: pull.uid,
       roleUid: managedRole('registry.pull'),
     })
-    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    const { page, problems, visit } = await cast().signIn('owner', organization.uid)
     const wizard = `/create-identity/${folder.uid}`
     const pages: readonly (readonly [path: string, heading: string, name: string])[] = [
       [`/folders/${folder.uid}?tab=identities`, 'team', 'identities'],
@@ -234,16 +234,14 @@ consoleSuite('states of identities and pull tokens', (cast) => {
     ]
     for (const [path, heading, name] of pages) {
       await page.setViewportSize({ width: 1280, height: 800 })
-      await open(path, heading)
-      await page.waitForLoadState('networkidle')
+      await visit(path, heading)
       // Styles of a page do not reach into the parts of commands.
       assert.deepEqual(await page.evaluate(DISPLAYS_IN_COMMANDS), ['inline'], name)
       await assertAccessible(page, name)
     }
     const at1280 = async (path: string, heading: string) => {
       await page.setViewportSize({ width: 1280, height: 800 })
-      await open(path, heading)
-      await page.waitForLoadState('networkidle')
+      await visit(path, heading)
     }
     for (const [path, heading, button] of [
       [`/folders/${folder.uid}?tab=pull-tokens`, 'team', 'Create a pull token'],
