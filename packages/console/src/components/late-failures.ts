@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Failures of actions whose dialog was closed before the server responded. */
+/** Failures of actions whose dialog or page was closed before the server responded. */
 
 export interface LateFailure {
   readonly id: number
