@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { syncManagedRoles } from '@berth/server/iam/roles.ts'
 import { openPostgresDb } from '@berth/server/storage/db.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import pg from 'pg'
@@ -8,7 +9,7 @@ export interface PostgresTemplate {
   drop(): Promise<void>
 }
 
-/** Creates a database on the server with every migration, for tests to copy. */
+/** Creates a database on the server with every migration and the managed roles, for tests to copy: a server would write the roles at its start. */
 export async function createPostgresTemplate(url: string): Promise<PostgresTemplate> {
   const name = `berth_test_template_${randomBytes(6).toString('hex')}`
   await executeStatement(url, `create database ${name}`)
@@ -17,6 +18,7 @@ export async function createPostgresTemplate(url: string): Promise<PostgresTempl
   const db = await openPostgresDb(target.href, { onError() {} })
   try {
     await migrate(db)
+    await syncManagedRoles({ db, clock: Date.now })
   } finally {
     await db.close()
   }

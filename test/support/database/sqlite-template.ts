@@ -1,12 +1,13 @@
 import { copyFileSync, existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncManagedRoles } from '@berth/server/iam/roles.ts'
 import { openSqliteDb } from '@berth/server/storage/db.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 
 let created: Promise<void> | undefined
 
 /**
- * Copies a database with every migration to `file`. The first process of a run that needs it creates it in the run's directory,
+ * Copies a database with every migration and the managed roles, as a server creates them when it first starts, to `file`. The first process of a run that needs it creates it in the run's directory,
  * BERTH_TEST_RUN_DIRECTORY; outside of a run nothing is copied, and the server migrates its own.
  */
 export async function copySqliteTemplate(file: string): Promise<void> {
@@ -25,6 +26,7 @@ async function createTemplate(template: string): Promise<void> {
   const db = await openSqliteDb(draft)
   try {
     await migrate(db)
+    await syncManagedRoles({ db, clock: Date.now })
   } finally {
     await db.close()
   }
