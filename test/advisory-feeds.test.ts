@@ -38,7 +38,7 @@ const some = (count: number, from = 1) => Array.from({ length: count }, (_, at) 
 
 onEveryDatabase(
   'reading feeds',
-  (cast) => {
+  (cast, { testOnce }) => {
     const prepare = async () => {
       const { uid: group, member } = await cast().organization()
       const { api } = await member('advisories.admin')
@@ -50,34 +50,37 @@ onEveryDatabase(
     const advance = (ms: number) => cast().berth.advance(ms)
     const requestsTo = (path: string) => server.requests.filter((request) => request.path === path)
 
-    test('catalogs of exploited vulnerabilities are feeds, in the form in which they are published', async () => {
-      const { api, group, path, add } = await prepare()
-      for (const [file, content, id, cves] of [
-        [
-          'known_exploited_vulnerabilities.json',
-          kev([LOG4SHELL]),
-          'CISA Catalog of Known Exploited Vulnerabilities',
-          1,
-        ],
-        [
-          'epss_scores-current.csv.gz',
-          gzipSync(epss({ 'CVE-2021-44228': [0.9, 1], 'CVE-2000-0001': [0, 0] })),
-          'epss',
-          2,
-        ],
-      ] as const) {
-        const address = path.replace('all.zip', file)
-        server.files.set(address, Buffer.from(content))
-        const { uid } = await add({ url: server.url + address })
-        const { lastRun } = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
-        assert.deepEqual(
-          [lastRun.documents, lastRun.scored, lastRun.created, lastRun.rejected],
-          [1, cves, 0, 0],
-        )
-        const { body } = await api.get(`vulnerabilities/advisories/${group}/documents`, { id })
-        assert.equal(body.documents[0].id, id)
-      }
-    })
+    testOnce(
+      'catalogs of exploited vulnerabilities are feeds, in the form in which they are published',
+      async () => {
+        const { api, group, path, add } = await prepare()
+        for (const [file, content, id, cves] of [
+          [
+            'known_exploited_vulnerabilities.json',
+            kev([LOG4SHELL]),
+            'CISA Catalog of Known Exploited Vulnerabilities',
+            1,
+          ],
+          [
+            'epss_scores-current.csv.gz',
+            gzipSync(epss({ 'CVE-2021-44228': [0.9, 1], 'CVE-2000-0001': [0, 0] })),
+            'epss',
+            2,
+          ],
+        ] as const) {
+          const address = path.replace('all.zip', file)
+          server.files.set(address, Buffer.from(content))
+          const { uid } = await add({ url: server.url + address })
+          const { lastRun } = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+          assert.deepEqual(
+            [lastRun.documents, lastRun.scored, lastRun.created, lastRun.rejected],
+            [1, cves, 0, 0],
+          )
+          const { body } = await api.get(`vulnerabilities/advisories/${group}/documents`, { id })
+          assert.equal(body.documents[0].id, id)
+        }
+      },
+    )
 
     test('a feed runs immediately and then each interval; unchanged files are neither downloaded nor written', async () => {
       const { api, group, path, add } = await prepare()
@@ -179,7 +182,7 @@ onEveryDatabase(
       assert.match(await metrics(), /^berth_advisory_feed_failures_total [6-9]/m)
     })
 
-    test('a file that is not a feed fails with a reason', async () => {
+    testOnce('a file that is not a feed fails with a reason', async () => {
       for (const [content, reason] of [
         [Buffer.from('<html>not here</html>'), /^no document could be imported: /],
         [Buffer.from('PK\x03\x04 and no more'), /^the file cannot be unpacked: End of central directory/],
@@ -198,7 +201,7 @@ onEveryDatabase(
       }
     })
 
-    test('an interrupted transfer is resumed by the next run', async () => {
+    testOnce('an interrupted transfer is resumed by the next run', async () => {
       const { api, path, add } = await prepare()
       const content = archive(some(60))
       server.files.set(path, content)
@@ -265,7 +268,7 @@ onEveryDatabase(
       server.answer = undefined
     })
 
-    test('hanging feeds of one organization leave capacity for those of others', async () => {
+    testOnce('hanging feeds of one organization leave capacity for those of others', async () => {
       const hanging = await prepare()
       const other = await prepare()
       const open = new Set<object>()

@@ -61,7 +61,7 @@ const otherwise = (path: string) =>
     .replace(/(?<=^\/iam\/v1\/)account_associations/, 'accountAssociations')
     .replace(/(?<=^\/iam\/v1\/)group_invites/, 'groupInvites')
 
-for (const database of engineDatabases) {
+for (const [place, database] of engineDatabases.entries()) {
   describe(`every method (${database.name})`, () => {
     let berth: TestBerth
     let client: GrpcClient
@@ -117,7 +117,10 @@ for (const database of engineDatabases) {
           return reply.status === 200 ? 0 : (reply.body.code as number)
         }
         const code = await byGrpc()
-        const others = hasRest(method) ? [await byRest(asItIs), await byRest(otherwise)] : []
+        // Which name a method has does not depend on the engine: a further one gets each method by one of them.
+        const names = place === 0 ? [asItIs, otherwise] : [rows.length % 2 === 0 ? asItIs : otherwise]
+        const others: number[] = []
+        for (const name of hasRest(method) ? names : []) others.push(await byRest(name))
         assert.deepEqual(
           others,
           others.map(() => code),

@@ -20,7 +20,7 @@ import {
   createResource,
   createRole,
 } from './support/api/tenant.ts'
-import { databases } from './support/database/databases.ts'
+import { anyDatabase } from './support/database/databases.ts'
 import { http2Session, rawConnection } from './support/http/port.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
@@ -84,7 +84,7 @@ async function eventuallyCall(url: string, token: string) {
   }
 }
 
-for (const database of databases) {
+for (const database of anyDatabase) {
   describe(`requests whose body is never sent (${database.name})`, () => {
     let berth: TestBerth
     let organization: string

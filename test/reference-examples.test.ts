@@ -158,8 +158,8 @@ async function pushTag(berth: TestBerth, { uid: root, owner }: Organization) {
   return { uid: body.tags[0].uid as string, digest }
 }
 
-onEveryDatabase('the examples of requests', (cast) => {
-  for (const operation of sent) {
+onEveryDatabase('the examples of requests', (cast, { rowsOf }) => {
+  for (const operation of rowsOf(sent)) {
     const { operationId, method, path } = operation
     test(`${operationId} accepts its example`, async () => {
       const { berth, admin } = cast()

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { createOrganization, createResource } from './support/api/tenant.ts'
 import { linkOf, webBrowser } from './support/browser/web-browser.ts'
-import { databases } from './support/database/databases.ts'
+import { anyDatabase } from './support/database/databases.ts'
 import { cleanups, temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
@@ -25,7 +25,7 @@ import {
 
 /** Codes of one identity provider never reach another one: confidential clients, proof keys, providers in processes of their own. */
 
-for (const database of databases) {
+for (const database of anyDatabase) {
   describe(`mix-up of identity providers (${database.name})`, () => {
     const clean = cleanups()
     const honest: Record<string, ProviderProcess> = {}

@@ -40,7 +40,7 @@ const lineOf = ({ scanner, scannerVersion, format, findingCount, counts }: Json)
 
 onEveryDatabase(
   'reports of scanners',
-  (cast) => {
+  (cast, { testOnce }) => {
     const prepare = async () => {
       const fixture = await setUp(cast())
       const { owner, name, viewer } = fixture
@@ -63,7 +63,7 @@ onEveryDatabase(
       return { ...fixture, image, uid, get, attached, list, waitFor, problems }
     }
 
-    test('every format is a report of its scanner, as a referrer and as an attestation', async () => {
+    testOnce('every format is a report of its scanner, as a referrer and as an attestation', async () => {
       const { image, attached, waitFor, get, uid, owner, name } = await prepare()
       const one = [high('CVE-2024-0001')]
       const { digest } = image
@@ -213,7 +213,7 @@ onEveryDatabase(
       assert.deepEqual((await waitFor(1)).map(lineOf), ['trivy 0.57.1 trivy 1 HIGH=1'])
     })
 
-    test('a report of more bytes than contentsReportBytesMax is a problem of the image', async () => {
+    testOnce('a report of more bytes than contentsReportBytesMax is a problem of the image', async () => {
       const { attached, waitFor, problems } = await prepare()
       const text = json(trivyReport([high('CVE-2024-0001')]))
       const padded = (bytes: number) => Buffer.concat([text, Buffer.alloc(bytes - text.length, ' ')])
@@ -252,7 +252,7 @@ onEveryDatabase(
       assert.ok(found.some(({ reason }: Json) => reason.includes('contentsReportsMax')))
     })
 
-    test('texts of one report take bounded space, whatever is in them', async () => {
+    testOnce('texts of one report take bounded space, whatever is in them', async () => {
       const { attached, waitFor, viewer, uid } = await prepare()
       const long = 'x'.repeat(50_000)
       await attached(

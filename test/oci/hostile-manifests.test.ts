@@ -57,8 +57,8 @@ function askFirst(url: string, method: string, headers: Record<string, string | 
   })
 }
 
-onEveryDatabase('registry: hostile manifests', (cast) => {
-  test('R28: a manifest beyond a limit is rejected, and the error names the limit', async () => {
+onEveryDatabase('registry: hostile manifests', (cast, { testOnce }) => {
+  testOnce('R28: a manifest beyond a limit is rejected, and the error names the limit', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     await pushBlob(owner, name, empty)
     const deep = 1_000_000
@@ -196,7 +196,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
       assert.equal((await owner.request('DELETE', `${name}/blobs/${digest(bytes)}`)).status, 202)
   })
 
-  test('a configuration beyond the limits counts as none (imageConfigElementsMax)', async () => {
+  testOnce('a configuration beyond the limits counts as none (imageConfigElementsMax)', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const pushed = async (labels: number) => {
       const Labels = Object.fromEntries(count(labels, (n) => [`label-${n}`, '']))
@@ -294,7 +294,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     assert.equal((await put(limits.manifestTagsMax)).status, 201)
   })
 
-  test('a caller who lacks a capability is rejected before the server asks for a body', async () => {
+  testOnce('a caller who lacks a capability is rejected before the server asks for a body', async () => {
     const { owner, name, root, member, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name)
@@ -376,7 +376,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     assert.equal(asked.isAskedForBody, true, 'who may push is asked for the body')
   })
 
-  test('the token endpoint verifies credentials in the header before it reads a form', async () => {
+  testOnce('the token endpoint verifies credentials in the header before it reads a form', async () => {
     const { berth } = cast()
     const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': 60_000 }
     const url = `${berth.url}/token`

@@ -60,6 +60,15 @@ const columns: readonly { readonly name: string; readonly capabilities?: readonl
   },
 ]
 
+/** Columns that a further database has: who may change a policy, who may not but pushes, and who has one more capability. */
+const sampled: ReadonlySet<string> = new Set([
+  'owner',
+  'registry.push',
+  'custom: registry.push and groups.update',
+])
+/** Results by attempt and role, one from each database. */
+const seen = new Map<string, Result[]>()
+
 /** Results of one attempt, as the table shows them. */
 const legend = {
   '+': 'allowed',
@@ -85,7 +94,7 @@ interface World {
   readonly other: TestImage
 }
 
-onEveryDatabase('registry: protected tags', (cast) => {
+onEveryDatabase('registry: protected tags', (cast, { isFirst }) => {
   type Registry1 = Awaited<ReturnType<typeof createRegistryFixture>>
   type Member = Awaited<ReturnType<Registry1['member']>>
 
@@ -413,7 +422,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
     const registry = await createRegistryFixture(cast())
     const { api } = registry.organization.owner
     const cells = new Map(operations.map(({ name }) => [name, [] as Result[]]))
-    for (const column of columns) {
+    for (const column of isFirst ? columns : columns.filter(({ name }) => sampled.has(name))) {
       const member = await memberOf(registry, column)
       const names = column.capabilities ?? capabilitiesOf(column.name)
       const mayChangePolicies = names.includes(POLICIES)
@@ -446,8 +455,12 @@ onEveryDatabase('registry: protected tags', (cast) => {
         if (isPrepared) world = undefined
         assert.equal(results.size, 1, `${why} differs by protocol: ${[...results]}`)
         cells.get(name)?.push(...results)
+        seen.set(why, [...(seen.get(why) ?? []), ...results])
       }
     }
+    for (const [why, results] of seen)
+      assert.equal(new Set(results).size, 1, `${why} differs by database: ${results}`)
+    if (!isFirst) return
     const width = Math.max(...operations.map(({ name }) => name.length)) + 2
     const numbers = columns.map((_, at) => String(at + 1).padStart(3)).join('')
     assertGolden(

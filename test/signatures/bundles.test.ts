@@ -27,7 +27,7 @@ const trust = {
 }
 type Bundle = ReturnType<typeof sigstoreBundle>
 
-onEveryDatabase('sigstore bundles', (cast) => {
+onEveryDatabase('sigstore bundles', (cast, { rowsOf }) => {
   const created = () => createSignedImages(cast())
 
   for (const [type, pair] of [
@@ -277,7 +277,7 @@ onEveryDatabase('sigstore bundles', (cast) => {
       /more than/,
     ],
   ]
-  for (const [attack, make, state, reason] of attacks)
+  for (const [attack, make, state, reason] of rowsOf(attacks))
     test(`not verified: ${attack}`, async () => {
       const images = await created()
       await images.verifier(trust)

@@ -56,7 +56,7 @@ const certificateTrust = (more: object = {}) => ({
   },
 })
 
-onEveryDatabase('signatures of cosign', (cast) => {
+onEveryDatabase('signatures of cosign', (cast, { rowsOf }) => {
   const created = () => createSignedImages(cast())
 
   const keyTypes: readonly [string, () => KeyPair][] = [
@@ -65,7 +65,7 @@ onEveryDatabase('signatures of cosign', (cast) => {
     ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 })],
     ['Ed25519', () => generateKeyPairSync('ed25519')],
   ]
-  for (const [type, generate] of keyTypes)
+  for (const [type, generate] of rowsOf(keyTypes))
     test(`a signature with a key of ${type} is verified by that key alone`, async () => {
       const images = await created()
       const [keys, others] = [generate(), generate()]
@@ -149,7 +149,7 @@ onEveryDatabase('signatures of cosign', (cast) => {
       [{ issuer: undefined, issuerPattern: 'https://.*' }, [true, false]],
       [{ issuer: undefined, issuerPattern: 'token\\.actions' }, [false, false]],
     ]
-    for (const [more, expected] of patterns) {
+    for (const [more, expected] of rowsOf(patterns)) {
       const { uid } = await images.verifier(certificateTrust(more))
       const { signatures } = await images.status()
       assert.deepEqual(
@@ -382,7 +382,7 @@ onEveryDatabase('signatures of cosign', (cast) => {
       /characters/,
     ],
   ]
-  for (const [attack, attach, state, reason] of ofKeys)
+  for (const [attack, attach, state, reason] of rowsOf(ofKeys))
     test(`not verified by a key: ${attack}`, async () => {
       const images = await created()
       const keys = ecKey()
@@ -553,7 +553,7 @@ onEveryDatabase('signatures of cosign', (cast) => {
       INVALID,
     ],
   ]
-  for (const [attack, attach, reason, state = UNTRUSTED] of ofCertificates)
+  for (const [attack, attach, reason, state = UNTRUSTED] of rowsOf(ofCertificates))
     test(`not verified by a certificate authority: ${attack}`, async () => {
       const images = await created()
       await images.verifier(certificateTrust())

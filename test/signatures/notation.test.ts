@@ -48,7 +48,7 @@ const encodings: readonly [
 ]
 
 for (const [encoding, mediaType, sign] of encodings)
-  onEveryDatabase(`signatures of Notation in ${encoding}`, (cast) => {
+  onEveryDatabase(`signatures of Notation in ${encoding}`, (cast, { rowsOf }) => {
     const created = () => createSignedImages(cast())
 
     for (const [type, keys] of [
@@ -246,7 +246,7 @@ for (const [encoding, mediaType, sign] of encodings)
         /more than/,
       ],
     ]
-    for (const [attack, make, state, reason] of attacks)
+    for (const [attack, make, state, reason] of rowsOf(attacks))
       test(`not verified: ${attack}`, async () => {
         const images = await created()
         await images.verifier(trust())
@@ -274,8 +274,8 @@ const headers: readonly [string, Readonly<Record<string, unknown>>, string, RegE
   ['a time that is not one', { 'io.cncf.notary.signingTime': 'yesterday' }, INVALID, /not a time/],
 ]
 
-onEveryDatabase('headers of Notation in JWS', (cast) => {
-  for (const [attack, more, state, reason] of headers)
+onEveryDatabase('headers of Notation in JWS', (cast, { rowsOf }) => {
+  for (const [attack, more, state, reason] of rowsOf(headers))
     test(`not verified: ${attack}`, async () => {
       const images = await createSignedImages(cast())
       await images.verifier(trust())

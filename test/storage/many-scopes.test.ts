@@ -8,11 +8,12 @@ import { call } from '../support/api/rest.ts'
 import { engineDatabases } from '../support/database/databases.ts'
 import { startTestBerth } from '../support/server/test-berth.ts'
 
-/** More than the depth that SQLite allows an expression. */
-const GROUPS = 1500
+/** On SQLite, more than the depth that it allows an expression. */
+const groupsOn = (engine: string) => (engine === 'sqlite' ? 1500 : 300)
 
 for (const database of engineDatabases) {
-  describe(`a caller bound to ${GROUPS} groups (${database.name})`, () => {
+  const count = groupsOn(database.name)
+  describe(`a caller bound to ${count} groups (${database.name})`, () => {
     test('lists them like any other caller, in every order and with filters', async (t) => {
       const berth = await startTestBerth(database)
       t.after(() => berth.stop())
@@ -27,7 +28,7 @@ for (const database of engineDatabases) {
       )
       const shared = { root: berth.organization, created_ms: 1, updated_ms: 1 }
       await inTransaction(db, async (tx) => {
-        for (let n = 0; n < GROUPS; n++) {
+        for (let n = 0; n < count; n++) {
           const uid = uids.child(berth.organization as never)
           const group = { name: `m${n}`, description: '', verified: 0, kind: 0, status: 2 }
           await insertResource(db, tx, 'groups', { ...shared, ...group, uid, parent: berth.organization })
@@ -52,13 +53,16 @@ for (const database of engineDatabases) {
         return reply.body
       }
       const first = await list('/iam/v2beta1/groups?page_size=200')
-      assert.deepEqual([first.groups.length, first.totalCount], [200, String(GROUPS)])
+      assert.deepEqual([first.groups.length, first.totalCount], [200, String(count)])
       const second = await list(`/iam/v2beta1/groups?page_size=200&page_token=${first.nextPageToken}`)
       assert.ok(second.groups[0].uid > first.groups.at(-1).uid)
       const byName = await list('/iam/v2beta1/groups?page_size=3&order_by=name%20desc')
       assert.deepEqual(
         byName.groups.map(({ name }: { name: string }) => name),
-        ['m999', 'm998', 'm997'],
+        Array.from({ length: count }, (_, n) => `m${n}`)
+          .sort()
+          .reverse()
+          .slice(0, 3),
       )
       assert.equal((await list('/iam/v2beta1/groups?name=m5')).totalCount, '1')
       // Every caller also reads the managed roles.

@@ -199,7 +199,7 @@ const collections = [
   ['/registry/v1/tags', 'tags'],
 ] as const
 
-onEveryDatabase('migrating from version 1', (cast) => {
+onEveryDatabase('migrating from version 1', (cast, { rowsOf }) => {
   test('in three steps: another path, three other names, pages', async () => {
     const { uid: root, owner } = await cast().organization()
     const made = owner.api.create
@@ -260,7 +260,7 @@ onEveryDatabase('migrating from version 1', (cast) => {
     assert.ok(pairs.length > 53, `${pairs.length} pairs`)
     const { url } = cast().berth
     const full = await World.full(cast())
-    for (const { old, next } of pairs) {
+    for (const { old, next } of rowsOf(pairs)) {
       assert.match(old, /\/v1\//)
       assert.match(next, /\/v2beta1\//)
       const changes = old.includes(' -X ')

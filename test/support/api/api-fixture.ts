@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Code } from '@berth/server/api/errors.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { openSqliteDb, type Sizes } from '@berth/server/storage/db.ts'
 import { resourceTables } from '@berth/server/storage/schema/tables.ts'
-import { databases, serverDatabases, type TestDatabase } from '../database/databases.ts'
+import { anyDatabase, databases, serverDatabases, type TestDatabase } from '../database/databases.ts'
 import { type S3Server, startS3, withoutS3 } from '../registry/s3.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from '../server/test-berth.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
@@ -90,10 +90,23 @@ export interface ApiFixture {
   auditEventsOf(uid: string): Promise<{ method: string; actor: string }[]>
 }
 
+/** What a suite tests on one of its databases. */
+export interface SuiteScope {
+  /** Whether this is the first database. */
+  readonly isFirst: boolean
+  /** Declares a test of what does not depend on the engine: on the first database alone. */
+  testOnce(name: string, work: (t: TestContext) => Promise<void> | void): void
+  /** The rows of a table that does not depend on the engine: all on the first database, a sample on a further one. */
+  rowsOf<T>(rows: readonly T[]): readonly T[]
+}
+
+/** One row of so many is in the sample. */
+const SAMPLE_STEP = 8
+
 /** One suite per database, each with a server of its own. */
 export function onEveryDatabase(
   title: string,
-  suite: (cast: () => ApiFixture) => void,
+  suite: (cast: () => ApiFixture, scope: SuiteScope) => void,
   {
     sizes,
     only,
@@ -101,17 +114,18 @@ export function onEveryDatabase(
     ...options
   }: TestBerthOptions & {
     readonly sizes?: Sizes
-    /** Where only one of them can tell, or those with servers. */
-    readonly only?: TestDatabase['name'] | 'servers'
+    /** Where only one of them can tell, or those with servers, or where the engine makes no difference. */
+    readonly only?: TestDatabase['name'] | 'servers' | 'first'
     /** Once more with the bytes of images in a bucket, where there is an S3 server. */
     readonly stores?: boolean
   } = {},
 ): void {
-  const all =
-    only === 'servers' ? serverDatabases : databases.filter(({ name }) => only === undefined || name === only)
+  const named = () => databases.filter(({ name }) => only === undefined || name === only)
+  const all = only === 'servers' ? serverDatabases : only === 'first' ? anyDatabase : named()
   const rounds = all.map((database) => ({ database, inBucket: false }))
   if (stores === true) rounds.push(...rounds.slice(0, 1).map((round) => ({ ...round, inBucket: true })))
-  for (const { database, inBucket } of rounds) {
+  for (const [place, { database, inBucket }] of rounds.entries()) {
+    const isFirst = place === 0
     const skip = inBucket && withoutS3
     describe(`${title} (${database.name}${inBucket ? ', s3' : ''})`, { skip }, () => {
       let cast: ApiFixture | undefined
@@ -129,9 +143,16 @@ export function onEveryDatabase(
         await s3?.stop()
         rmSync(dataDir, { recursive: true, force: true })
       })
-      suite(() => {
+      const started = () => {
         if (cast === undefined) throw new Error('the server has not started')
         return cast
+      }
+      suite(started, {
+        isFirst,
+        testOnce: (name, work) => {
+          if (isFirst) test(name, work)
+        },
+        rowsOf: (rows) => rows.filter((_, at) => isFirst || at % SAMPLE_STEP === 0),
       })
     })
   }
@@ -140,7 +161,7 @@ export function onEveryDatabase(
 /** For what stores bytes of images: besides every database, once with a bucket. */
 export function onEveryStore(
   title: string,
-  suite: (cast: () => ApiFixture) => void,
+  suite: (cast: () => ApiFixture, scope: SuiteScope) => void,
   options: TestBerthOptions = {},
 ): void {
   onEveryDatabase(title, suite, { ...options, stores: true })

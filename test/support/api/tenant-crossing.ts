@@ -23,11 +23,13 @@ import { nameOf, type TextField, textFields, withText } from './text-fields.ts'
 const errorDetails = createRegistry(file_google_rpc_error_details)
 
 const MARK = 'seen-by-owners-only'
+/** One field of so many is in the sample. */
+const SAMPLE_STEP = 4
 /** Over 20,000 requests, on a busy machine. */
 const TIMEOUT_MS = 1_500_000
 
 export interface CrossingOptions {
-  /** Puts one of the uids below the organization into each field, in turn, instead of all of them. */
+  /** Puts one of the uids below the organization into every fourth field, in turn, instead of all of them into each. */
   readonly sampled: boolean
 }
 
@@ -107,8 +109,10 @@ export function testTenantCrossing(cast: () => ApiFixture, { sampled }: Crossing
     const leaks: string[] = []
     const rows: string[] = []
     const own = new RegExp(`${mine.organization}(/[0-9a-f]{16})*`, 'g')
+    let count = 0
     for (const method of methods.filter((one) => accessRuleOf(one).kind !== 'open')) {
       for (const textField of textFields(method.input)) {
+        if (sampled && count++ % SAMPLE_STEP !== 0) continue
         const field = nameOf(textField)
         const ask = async (uid: string) => {
           const { code, text } = await answer(method, await requestWith(method, textField, uid))
