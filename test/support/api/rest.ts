@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { selectedCluster } from '../database/databases.ts'
+import { send } from '../http/send.ts'
 import { assertDescribed, type DescriptionOptions } from './openapi.ts'
 
 /** A REST call in a test: what came back, body and all. */
@@ -54,7 +55,7 @@ function isBusy({ status, body }: RestReply): boolean {
 
 async function callOnce(method: string, url: string, request: RestRequest): Promise<RestReply> {
   const { token, body, headers, ...description } = request
-  const response = await fetch(url, {
+  const response = await send(url, {
     method,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -62,9 +63,8 @@ async function callOnce(method: string, url: string, request: RestRequest): Prom
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    redirect: 'manual',
   })
-  const text = await response.text()
+  const text = response.bytes.toString()
   assertDescribed({ method, url, status: response.status, headers: response.headers, text }, description)
   return {
     status: response.status,

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { ApiFixture } from '../api/api-fixture.ts'
 import { newName } from '../api/api-fixture.ts'
 import { eventually } from '../eventually.ts'
+import { type ReceivedResponse, type SentRequest, send } from '../http/send.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 
 /** The registry as a client of the distribution protocol sees it. */
@@ -40,17 +41,41 @@ export async function requestAt(
   { body, headers }: OciRequest = {},
   authorization?: string,
 ): Promise<OciReply> {
-  const response = await fetch(url, {
-    method,
-    headers: { ...(authorization !== undefined && { authorization }), ...headers },
-    ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
-    ...(body instanceof ReadableStream && { duplex: 'half' }),
-  } as RequestInit)
-  const bytes = Buffer.from(await response.arrayBuffer())
-  const isJson = /json/.test(response.headers.get('content-type') ?? '') && bytes.length > 0
+  const sent = { ...(authorization !== undefined && { authorization }), ...headers }
+  const {
+    status,
+    headers: received,
+    bytes,
+  } = body instanceof ReadableStream
+    ? await stream(url, method, sent, body)
+    : await followRedirect(url, { method, headers: sent, ...(body !== undefined && { body }) })
+  const isJson = /json/.test(received.get('content-type') ?? '') && bytes.length > 0
   const json = isJson ? JSON.parse(bytes.toString()) : undefined
   const codes = (json?.errors ?? []).map(({ code }: { code: string }) => code)
-  return { status: response.status, headers: response.headers, bytes, json, codes }
+  return { status, headers: received, bytes, json, codes }
+}
+
+/** Sends a request, and for the bytes that a redirect names, follows it. */
+async function followRedirect(url: string, request: SentRequest): Promise<ReceivedResponse> {
+  const reply = await send(url, request)
+  const isRedirect = [301, 302, 303, 307, 308].includes(reply.status) && reply.headers.has('location')
+  if (!isRedirect) return reply
+  const { method, headers } = request
+  return read(await fetch(url, { method, headers }))
+}
+
+async function stream(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body: ReadableStream,
+): Promise<ReceivedResponse> {
+  return read(await fetch(url, { method, headers, body, duplex: 'half' } as RequestInit))
+}
+
+async function read(response: Response): Promise<ReceivedResponse> {
+  const { status, headers } = response
+  return { status, headers, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 
 export function hostOf({ url }: Pick<TestBerth, 'url'>): string {
