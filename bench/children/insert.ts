@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openSqlite } from '@berth/server/storage/engines/sqlite/driver.ts'
+import { openSqlite } from '@berth/server/storage/engines/sqlite/statements.ts'
 import { ORGANIZATION } from '../dataset.ts'
 import { serveParent } from './control.ts'
 import { type LoopRequest, loop } from './loop.ts'

@@ -181,15 +181,16 @@ export async function openSqliteDb(
   file: string,
   { meter, tracer, writeLock }: SqliteOptions = {},
 ): Promise<Db> {
-  const [sqlite, { readerPool }] = await Promise.all([
+  const [sqlite, { readerPool }, { openSqlite }] = await Promise.all([
     import('./engines/sqlite/driver.ts'),
     import('./engines/sqlite/reader-pool.ts'),
+    import('./engines/sqlite/statements.ts'),
   ])
   makePrivateDirectory(dirname(file))
   requireSqliteFile(file)
   // SQLite gives the files beside it the same mode. Other users of the machine must not read them.
   closeSync(openSync(file, 'a', 0o600))
-  const database = sqlite.openSqlite(file)
+  const database = openSqlite(file)
   const {
     dialect,
     version,

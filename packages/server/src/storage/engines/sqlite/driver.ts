@@ -17,7 +17,7 @@ import type { DatabaseMeter, Db } from '../../db.ts'
 import { touchesAccess } from '../../schema/access-writes.ts'
 import type { EngineRules } from '../engine.ts'
 import { sqliteSql } from './sql.ts'
-import { planStabilizer } from './stable-plans.ts'
+import { BUSY_TIMEOUT_MS, openSqlite, STATEMENTS_MAX, statementRunner } from './statements.ts'
 
 /**
  * SQLite driver for Kysely. Kysely's own driver prepares every statement again, which costs more than a point read; this one caches prepared
@@ -26,47 +26,8 @@ import { planStabilizer } from './stable-plans.ts'
  * through a second connection.
  */
 
-const STATEMENTS_MAX = 500
-/** Changes wait for so long while another process writes. */
-const BUSY_TIMEOUT_MS = 5000
 const BUSY_POLL_MS_MAX = 50
 const resolved = Promise.resolve()
-
-export function openSqlite(file: string, options: { readonly?: boolean } = {}): Database.Database {
-  const isReadonly = options.readonly ?? false
-  const database = new Database(file, { readonly: isReadonly, timeout: BUSY_TIMEOUT_MS })
-  if (!isReadonly) {
-    database.pragma('journal_mode = WAL')
-    // Acknowledged commits survive a power loss.
-    database.pragma('synchronous = FULL')
-    database.pragma('foreign_keys = ON')
-  }
-  // SQLite looks through the whole cache after each commit that has split a page.
-  database.pragma(`cache_size = ${isReadonly ? -65536 : -16384}`) // KiB
-  database.pragma('mmap_size = 1073741824') // bytes; reads beyond the page cache skip a copy
-  database.pragma('temp_store = MEMORY')
-  return database
-}
-
-/** Rows of one statement, from a cache of prepared statements. */
-export function statementRunner(database: Database.Database) {
-  const statements = new LRUCache<string, Database.Statement>({ max: STATEMENTS_MAX })
-  const stabilize = planStabilizer(database)
-  return (text: string, parameters: readonly unknown[]): QueryResult<unknown> => {
-    let statement = statements.get(text)
-    if (statement === undefined) {
-      statement = database.prepare(stabilize(text))
-      statements.set(text, statement)
-    }
-    if (statement.reader) {
-      const rows = statement.all(parameters)
-      // RETURNING makes a write a reader.
-      return statement.readonly ? { rows } : { rows, numAffectedRows: BigInt(rows.length) }
-    }
-    const { changes } = statement.run(parameters)
-    return { rows: [], numAffectedRows: BigInt(changes) }
-  }
-}
 
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(

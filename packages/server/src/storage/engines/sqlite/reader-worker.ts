@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { openSqlite, statementRunner } from './driver.ts'
+import { openSqlite, statementRunner } from './statements.ts'
 
 /** One thread of the reader pool: a read-only connection that runs one statement after the other. */
 

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../snapshot.ts'
-import { openSqlite, statementRunner } from './driver.ts'
+import { openSqlite, statementRunner } from './statements.ts'
 
 export function openSqliteSnapshot(file: string, batchRows: number): Snapshot {
   const database = openSqlite(file, { readonly: true })
