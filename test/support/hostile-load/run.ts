@@ -86,6 +86,7 @@ async function retainedBytes(server: AttackedServer, quietRss: number): Promise<
   return (await server.read()).rssBefore - quietRss
 }
 
+/** The server must have been reset, which collects garbage. */
 async function runCase(
   server: AttackedServer,
   client: ReadingClient,
@@ -94,7 +95,6 @@ async function runCase(
 ): Promise<Omit<Outcome, 'endpoint' | 'quietP99Ms'>> {
   const send = prepare(server.target, one.attack(server.target, caller), newAddress())
   server.newErrors()
-  await server.reset()
   let replies: Replies = new Map()
   let measured: Awaited<ReturnType<AttackedServer['read']>> | undefined
   let broken: string | undefined
