@@ -59,6 +59,16 @@ describe('the published packages', () => {
     assert.equal((await fetch(`${workers.url}/readyz`)).status, 200)
     const { code } = await spawnBerth(t, ['--log-level', 'error', 'serve', '--help'], {}, { as }).finished
     assert.equal(code, 0)
+    const hook = join(directory, 'files.cjs')
+    writeFileSync(
+      hook,
+      "process.on('exit', () => process.stderr.write(Object.keys(require.cache).join('\\n')))",
+    )
+    const { stderr } = await run(process.execPath, ['--require', hook, as, 'serve', '--help'])
+    const loaded = stderr.split('\n').flatMap((file) => /\/package\/(lib\/.*)$/.exec(file)?.[1] ?? [])
+    const ofServer = loaded.filter((file) => /^lib\/serve\/(server|shared|libraries)-/.test(file))
+    assert.equal(ofServer.length, 3, loaded.join())
+    assert.ok(loaded.length < 10, loaded.join())
   })
 
   test('the command line has no dependency of the server, and names the package that a command needs', async (t) => {

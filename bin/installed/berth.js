@@ -6,14 +6,24 @@ import { runProgram } from '@berth/cli/program.ts'
 import { restartWith, stopWithParent } from '../restart.js'
 
 const oldestMajor = 24
+/** As of Node. */
+const UNSETTLED_EXIT_CODE = 13
 const isOld = Number(process.versions.node.split('.')[0]) < oldestMajor
 
 stopWithParent()
-// Without `await`, which the bundle of this program cannot have here.
+let isDone = false
+// The bundle of this program cannot have a top-level `await`, after which Node reports a promise that is never settled.
+process.once('beforeExit', () => {
+  if (isDone) return
+  process.stderr.write('berth: the command ended before its work was done\n')
+  process.exitCode = UNSETTLED_EXIT_CODE
+})
 void runProgram(process.argv, {
   needsRestart: isOld,
   operatorCommands: () => (isOld ? restart() : import('@berth/server/commands/commands.ts')),
   fileFetcher: () => (isOld ? restart() : import('@berth/server/advisories/feeds/fetcher.ts')),
+}).finally(() => {
+  isDone = true
 })
 
 async function restart() {

@@ -1,6 +1,7 @@
-import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire, findPackageJSON, isBuiltin } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 import { groupByStart, type StartGroups } from './group-by-start.ts'
 import { groupForServe } from './group-for-serve.ts'
@@ -27,6 +28,8 @@ const [, , directory = '', kept = '', ...inlined] = process.argv
 const root = resolve(directory)
 const program = join(root, PROGRAM)
 const bundled = new Set<string>()
+/** The files in the libraries that threads and processes start with. */
+const startedFiles = new Set<string>()
 
 const isFile = (name: string) => name.startsWith('.') || name.startsWith('/')
 const isInlined = (name: string) => inlined.some((one) => name === one || name.startsWith(`${one}/`))
@@ -56,14 +59,16 @@ function linkFiles(library: string, started: StartedModules): Plugin {
       /** Returns the path of a module, which keeps its name in its library. */
       const start = (module: string) => {
         const fileName = basename(module).replace(/\.js$/, '.cjs')
-        const home = module.endsWith(WORKER) ? SERVE_LIBRARY : LIBRARY
+        const targetLibrary = module.endsWith(WORKER) ? SERVE_LIBRARY : LIBRARY
         const known = started.get(fileName)
         if (known !== undefined && known !== module) throw new Error(`two modules are named ${fileName}`)
-        if (known === undefined && home === library) {
+        if (known === undefined && targetLibrary === library) {
           this.emitFile({ type: 'chunk', id: module, fileName })
           started.set(fileName, module)
         }
-        return join(root, home, fileName)
+        const path = join(root, targetLibrary, fileName)
+        startedFiles.add(path)
+        return path
       }
       const link = (reference: string, name: string) => {
         const file = join(dirname(id), name)
@@ -97,20 +102,22 @@ const COLLATOR = 'const { compare: localeCompare } = new Intl.Collator()'
  * packageurl-js compares eight positions with a collator when it is loaded, which loads locale data (ICU): 2.4 MB of memory, and 2 % of
  * the time of a start.
  */
-const noCollator: Plugin = {
-  name: 'no-collator',
-  transform(code, id) {
-    if (!id.includes('/packageurl-js/') || !code.includes(COLLATOR)) return
-    const compare = 'const localeCompare = (one, other) => (one < other ? -1 : Number(one > other))'
-    hasReplacedCollator = true
-    return { code: code.replace(COLLATOR, compare) }
-  },
-  buildEnd() {
-    if (isInlined('packageurl-js') && !hasReplacedCollator)
-      throw new Error('the collator of packageurl-js was not found')
-  },
+function noCollator(): Plugin {
+  let hasReplaced = false
+  return {
+    name: 'no-collator',
+    transform(code, id) {
+      if (!id.includes('/packageurl-js/') || !code.includes(COLLATOR)) return
+      const compare = 'const localeCompare = (one, other) => (one < other ? -1 : Number(one > other))'
+      hasReplaced = true
+      return { code: code.replace(COLLATOR, compare) }
+    },
+    buildEnd() {
+      if (isInlined('packageurl-js') && !hasReplaced)
+        throw new Error('the collator of packageurl-js was not found')
+    },
+  }
 }
-let hasReplacedCollator = false
 
 /** Bundles the program into a library. `createGroups` gets the modules that threads and processes start with. */
 async function bundle(
@@ -127,14 +134,14 @@ async function bundle(
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: isExternal,
-    plugins: [linkFiles(library, started), groups.plugin, noCollator],
+    plugins: [linkFiles(library, started), groups.plugin, noCollator()],
     // Slow builds are no mistake; a start of the server loads modules that others load on demand.
     checks: { bundlerTimings: false, ineffectiveDynamicImport: false },
     onLog(level, log) {
       if (level === 'warn') throw new Error(log.message)
     },
   })
-  await build.write({
+  const { output } = await build.write({
     dir: join(root, library),
     // Loading these takes less time than loading ECMAScript modules (ADR 117).
     format: 'cjs',
@@ -151,10 +158,21 @@ async function bundle(
     keepNames: true,
   })
   await build.close()
+  for (const file of output) if (file.type === 'chunk') file.imports.forEach(requireCommonJs)
+}
+
+/** Throws for an ECMAScript module: what `require` returns for its default export is another value. */
+function requireCommonJs(name: string): void {
+  if (isBuiltin(name) || name.endsWith('.cjs')) return
+  const path = createRequire(import.meta.url).resolve(name)
+  const { type } = JSON.parse(readFileSync(findPackageJSON(pathToFileURL(path)) ?? '', 'utf8'))
+  if (path.endsWith('.mjs') || (type === 'module' && path.endsWith('.js')))
+    throw new Error(`${name} has ECMAScript modules only: import it with import()`)
 }
 
 await bundle(LIBRARY, (started) => groupByStart(root, started))
 await bundle(SERVE_LIBRARY, () => groupForServe())
+for (const file of startedFiles) if (!existsSync(file)) throw new Error(`no bundle contains ${file}`)
 
 for (const module of bundled) if (!relative(root, module).startsWith(kept)) rmSync(module)
 copyFileSync(START, program)

@@ -1,8 +1,8 @@
 import type { Plugin } from 'rolldown'
 import type { StartGroups } from './group-by-start.ts'
 
-/** What every start of a server on SQLite loads, with all that these modules import. */
-const starts = [
+/** The modules that every start of a server on SQLite imports, which import all others that it loads. */
+const entryModules = [
   'cli/src/main',
   'server/src/commands/serve',
   'server/src/commands/serving/serve-alone',
@@ -12,23 +12,23 @@ const starts = [
 
 /** Joins the modules that a start of the server loads into three files (ADR 117). The others are left to the bundler. */
 export function groupForServe(): StartGroups {
-  const started = new Set<string>()
+  const loaded = new Set<string>()
   const plugin: Plugin = {
     name: 'group-for-serve',
     buildEnd() {
-      for (const start of starts) {
-        const module = [...this.getModuleIds()].find((id) => id.endsWith(`/${start}.js`))
-        if (module === undefined) throw new Error(`the package has no module ${start}`)
-        started.add(module)
+      for (const entry of entryModules) {
+        const module = [...this.getModuleIds()].find((id) => id.endsWith(`/${entry}.js`))
+        if (module === undefined) throw new Error(`the package has no module ${entry}`)
+        loaded.add(module)
       }
       const isBundled = (id: string) => (this.getModuleInfo(id)?.code ?? null) !== null
       // The loop also visits what it adds.
-      for (const id of started)
+      for (const id of loaded)
         for (const imported of this.getModuleInfo(id)?.importedIds ?? [])
-          if (isBundled(imported)) started.add(imported)
+          if (isBundled(imported)) loaded.add(imported)
     },
   }
-  return { plugin, fileOf: (module) => (started.has(module) ? fileOf(module) : null) }
+  return { plugin, fileOf: (module) => (loaded.has(module) ? fileOf(module) : null) }
 }
 
 /** Returns the name of a file. Compiling one large file for the first time would leave 7 MB more memory. */
