@@ -26,8 +26,10 @@ import { timestampOf } from '../api/messages.ts'
 import { parseUid, rootOf } from '../api/uid.ts'
 import { authorizationOf, requireCapabilities, requireGrantable } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
+import { insertRows } from '../storage/bulk-rows.ts'
+import { countInsertedRoots } from '../storage/counts/row-counts.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { insertResource, readResource } from '../storage/resource-rows.ts'
+import { readResource, updateResource } from '../storage/resource-rows.ts'
 import { resourceType } from '../storage/resources/declared-resource.ts'
 import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import type { RoleRow } from '../storage/schema/tables.ts'
@@ -177,23 +179,21 @@ export async function syncManagedRoles({ db, clock }: Pick<Store, 'db' | 'clock'
     )
   })
   if (stale.length === 0) return
+  const contents = stale.map(({ uid, name, description, capabilities }) => {
+    const now = clock()
+    return { uid, name, description, capabilities: serializeCapabilities(capabilities), updated_ms: now }
+  })
   await inTransaction(db, async (tx) => {
-    for (const { uid, name, description, capabilities } of stale) {
-      const now = clock()
-      const content = {
-        name,
-        description,
-        capabilities: serializeCapabilities(capabilities),
-        updated_ms: now,
-      }
-      const changed = await tx
-        .updateTable('roles')
-        .set(content)
-        .where('root', '=', uid)
-        .where('uid', '=', uid)
-        .executeTakeFirst()
-      if (changed.numUpdatedRows > 0n) continue
-      await insertResource(db, tx, 'roles', { root: uid, uid, parent: '', created_ms: now, ...content })
-    }
+    for (const { uid, ...content } of contents)
+      if (current.has(uid)) await updateResource(tx, 'roles', uid, content)
+    const added = contents.filter(({ uid }) => !current.has(uid))
+    const addedRows = added.map((row) => ({ ...row, root: row.uid, parent: '', created_ms: row.updated_ms }))
+    await insertRows(db, tx, 'roles', addedRows)
+    await countInsertedRoots(
+      db,
+      tx,
+      'roles',
+      added.map(({ uid }) => uid),
+    )
   })
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { rootOf, type UidRange } from '../../api/uid.ts'
+import { upsertRows } from '../bulk-rows.ts'
 import type { Db, Tx } from '../db.ts'
 import { andIn, type NamedRoots } from '../list/named-roots.ts'
 import { prepared } from '../prepared.ts'
@@ -39,6 +40,17 @@ export async function countAllInserted(
     await setBucketCount(db, tx, table, bucket, bucket.n + end - at)
     at = end
   }
+}
+
+/** Counts rows that `tx` has just inserted, each of which belongs to no organization, so that it has a bucket of its own. */
+export async function countInsertedRoots(
+  db: Db,
+  tx: Tx,
+  table: ResourceTable,
+  uids: readonly string[],
+): Promise<void> {
+  const rows = uids.map((uid) => ({ root: uid, collection: table, start: uid, n: 1 }))
+  await upsertRows(db, tx, 'counts', rows, { key: ['root', 'collection', 'start'], values: ['n'] })
 }
 
 /** Locks the bucket of a new row and returns it. */
