@@ -11,13 +11,14 @@ import { allowAll } from '../api/allow-all-pipeline.ts'
 import { selfSignedCertificate } from './certificate.ts'
 import { RESETS_PER_SECOND, type StandstillServerUrls } from './standstill-limits.ts'
 
-// A server in a process of its own, which a test can stop and continue. Gets the limit of all times and the port of another server, and sends
-// its addresses.
+// A server in a process of its own, which a test can stop and continue. Its arguments are the limit of all times and the port of a backend. It
+// sends its addresses to its parent.
 
 const limitMs = Number(process.argv[2])
-const otherPort = Number(process.argv[3])
+const backendPort = Number(process.argv[3])
 const limits = {
   idleConnectionMs: limitMs,
+  headersTimeoutMs: limitMs,
   requestTimeoutMs: limitMs,
   handlerTimeoutMs: limitMs,
   protocolTimeoutMs: limitMs,
@@ -29,11 +30,11 @@ const log = {
   debug() {},
 }
 
-/** The group `waiting` waits for what the other server sends, as for a database. */
+/** The group `waiting` waits for the backend, as for a database. */
 const authorizeHeaders = allowAll(async (_method, message) => {
   const { uid } = message as unknown as { uid: string }
   if (uid === 'waiting') {
-    const socket = connect(otherPort, '127.0.0.1')
+    const socket = connect(backendPort, '127.0.0.1')
     await once(socket, 'data')
     socket.destroy()
   }

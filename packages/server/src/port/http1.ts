@@ -6,7 +6,7 @@ import { limits } from '../config/limits.ts'
 import { RequestContext, runInContext } from '../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { HttpReply, HttpRequest, WholeReply } from './http.ts'
-import { afterReads, createStandstillMeter } from './peer-timeout.ts'
+import { afterPendingReads, createStandstillMeter } from './peer-timeout.ts'
 import {
   bodyBytes,
   encodeLongText,
@@ -46,7 +46,7 @@ export function createHttp1Server(context: PortContext): Server {
   // Without a listener, node:http closes an idle connection before it reads the request that arrived while this process stood still.
   server.on('timeout', (socket: Socket) => {
     const { bytesRead } = socket
-    afterReads(() => {
+    afterPendingReads(() => {
       if (socket.bytesRead === bytesRead) socket.destroy()
     })
   })

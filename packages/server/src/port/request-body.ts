@@ -1,6 +1,6 @@
 import { ByteCollector } from '../runtime/byte-collector.ts'
 import type { BufferedBody } from './bodies/body-budget.ts'
-import { PEER_TIMEOUT_PARTS } from './peer-timeout.ts'
+import { afterPendingReads, PEER_TIMEOUT_PARTS } from './peer-timeout.ts'
 import type { PortLimits } from './port-context.ts'
 import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-errors.ts'
 
@@ -93,9 +93,12 @@ export async function* readBodyStream(
   for (const event of events) source.on(event, resume)
   // Flowing, a chunk at a time: `read` of a paused stream would copy all that it has into one chunk.
   let received: Uint8Array | undefined
+  /** Received in this window. */
+  let bytes = 0
   const onData = (chunk: Uint8Array) => {
     source.pause()
     received = chunk
+    bytes += chunk.length
     wake()
   }
   source.on('data', onData)
@@ -103,16 +106,14 @@ export async function* readBodyStream(
   source.once('end', () => {
     cutOff = isCutOff(source)
   })
-  // As for other timeouts of a peer: what arrived while this process stood still is read in the parts that are left.
+  // Time counts in parts, as in `startPeerTimeout`. A part that is late by more than a part does not count: this process stood still.
   const partMs = windowMs / PEER_TIMEOUT_PARTS
   let waitedMs = 0
-  let bytes = 0
   try {
     for (;;) {
       if (received !== undefined) {
         const chunk = received
         received = undefined
-        bytes += chunk.length
         yield chunk
         continue
       }
@@ -125,15 +126,17 @@ export async function* readBodyStream(
         throw clientDisconnected()
       }
       const sinceMs = performance.now()
+      const waitMs = Math.min(partMs, windowMs - waitedMs)
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(partMs, windowMs - waitedMs))
+        const timer = setTimeout(() => afterPendingReads(resolve), waitMs)
         wake = () => {
           clearTimeout(timer)
           resolve()
         }
         source.resume()
       })
-      waitedMs += Math.min(partMs, performance.now() - sinceMs)
+      const elapsedMs = performance.now() - sinceMs
+      if (elapsedMs - waitMs <= partMs) waitedMs += Math.min(waitMs, elapsedMs)
       if (waitedMs < windowMs) continue
       if (bytes < bytesMin) throw requestTimedOut()
       waitedMs = 0

@@ -17,11 +17,12 @@ const REPLY_BYTES = 32 * 1024 * 1024
 /** Of a body that a client sends. */
 const BODY_BYTES = 100_000
 
-/** What a client gets that has done its part while the server stood still for longer than its limits. */
+/** Returns what a client receives that continues to send or read while the server stands still for longer than its limits. */
 async function receivedAfterStandstill(
   t: TestContext,
   http: HttpHandler,
   client: Pick<WaitingClientData, 'version' | 'stop'>,
+  afterMs = LIMIT_MS / 5,
 ): Promise<ReceivedReply | ReceivedText> {
   const started = Promise.withResolvers<void>()
   const server = await startPort(t, {
@@ -45,7 +46,7 @@ async function receivedAfterStandstill(
   if (client.stop === 'connected' || client.stop === 'headers') await once(worker, 'online')
   else await started.promise
   // Until the client has stopped, and what it does not read fills the buffers of the system.
-  await pause(LIMIT_MS / 5)
+  await pause(afterMs)
   // After an immediate, timers fire before anything is read.
   await nextIteration()
   worker.postMessage('continue')
@@ -71,14 +72,16 @@ describe('a client is not cut off because the server itself stood still', () => 
     assert.deepEqual(await receivedAfterStandstill(t, http, { version: '1.1', stop: 'reading' }), whole)
   })
 
-  test('while it sends a streamed body (streamedBodyWindowMs)', async (t) => {
-    const http = async (request: HttpRequest) => {
-      const chunks: Uint8Array[] = []
-      for await (const chunk of request.stream()) chunks.push(chunk)
-      return { status: 200, headers: {}, body: Buffer.concat(chunks) }
-    }
-    assert.deepEqual(await receivedAfterStandstill(t, http, { version: '1.1', stop: 'sending' }), sent)
-  })
+  for (const part of [0.2, 0.85])
+    test(`while it sends a streamed body (streamedBodyWindowMs), after ${part} of the limit`, async (t) => {
+      const http = async (request: HttpRequest) => {
+        const chunks: Uint8Array[] = []
+        for await (const chunk of request.stream()) chunks.push(chunk)
+        return { status: 200, headers: {}, body: Buffer.concat(chunks) }
+      }
+      const client = { version: '1.1', stop: 'sending' } as const
+      assert.deepEqual(await receivedAfterStandstill(t, http, client, part * LIMIT_MS), sent)
+    })
 
   for (const version of ['1.1', '2'] as const)
     test(`while it sends a whole body (requestTimeoutMs, HTTP/${version})`, async (t) => {

@@ -14,7 +14,7 @@ import { countBodyBytes } from '../../port/byte-counts.ts'
 import { errorCodes } from '../../port/http2/frames.ts'
 import type { RequestHeaders } from '../../port/http2/request-headers.ts'
 import type { Http2Stream, ReplyHeaders } from '../../port/http2/stream.ts'
-import { PEER_TIMEOUT_PARTS } from '../../port/peer-timeout.ts'
+import { afterPendingReads, PEER_TIMEOUT_PARTS } from '../../port/peer-timeout.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
 import { encodeOnce } from '../../runtime/caches/stored-encodings.ts'
@@ -143,23 +143,28 @@ export function serveUnary(
     return
   }
   const started = performance.now()
-  const readingMs = Math.min(limits.requestTimeoutMs, limits.handlerTimeoutMs)
-  let passedMs = 0
+  const readLimitMs = Math.min(limits.requestTimeoutMs, limits.handlerTimeoutMs)
+  const partMs = readLimitMs / PEER_TIMEOUT_PARTS
+  let elapsedMs = 0
   /**
-   * One timer for three limits: the deadline of the client, which passes while this process stands still, and those of the server, which pass
-   * in parts (see `startPeerTimeout`). A request that has arrived by its limit may run on for what is left of the limit of handlers.
+   * One timer for the deadline of the client, `requestTimeoutMs` and `handlerTimeoutMs`: both limits start with the call. Time counts for the
+   * limits in parts, as in `startPeerTimeout`. A part whose timer is late by more than a part does not count: this process stood still.
    */
-  const startPart = () => {
-    const deadlineLeftMs = deadlineMs - (performance.now() - started)
-    const leftMs = (phase === 'reading' ? readingMs : limits.handlerTimeoutMs) - passedMs
+  const startTimer = () => {
+    const nowMs = performance.now()
+    const deadlineLeftMs = deadlineMs - (nowMs - started)
+    const leftMs = (phase === 'reading' ? readLimitMs : limits.handlerTimeoutMs) - elapsedMs
     if (deadlineLeftMs <= 0 || leftMs <= 0) return expire()
-    const partMs = Math.min(deadlineLeftMs, leftMs, readingMs / PEER_TIMEOUT_PARTS)
-    timer = setTimeout(() => {
-      passedMs += partMs
-      startPart()
-    }, partMs)
+    const waitMs = Math.min(deadlineLeftMs, leftMs, partMs)
+    const onPart = () => {
+      if (phase === 'answered') return
+      const lateMs = performance.now() - nowMs - waitMs
+      if (lateMs <= partMs) elapsedMs += waitMs
+      startTimer()
+    }
+    timer = setTimeout(() => afterPendingReads(onPart), waitMs)
   }
-  startPart()
+  startTimer()
 
   const answer = (packed: Buffer, headers: ReplyHeaders) => {
     if (phase === 'answered') return

@@ -132,7 +132,7 @@ export function createRestHandler(options: RestOptions): HttpHandler {
 
 /**
  * Calls `expire` if a call has not ended in time, counted from the end of this iteration of the event loop: most calls have ended by then, and
- * need no timer. What a handler waits for may have arrived while this process stood still, as what a client sends.
+ * need no timer. Responses of the database may arrive while this process is suspended.
  */
 class Deadline {
   /** Undefined once the call has ended: its response must not stay in memory until the iteration ends, too. */

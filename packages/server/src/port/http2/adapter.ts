@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from '../http.ts'
-import { afterReads, startPeerTimeout } from '../peer-timeout.ts'
+import { afterPendingReads, startPeerTimeout } from '../peer-timeout.ts'
 import { bodyBytes, hasNoContentLength, type PortContext, portErrorReply } from '../port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from '../reply-body.ts'
 import { readBodyStream, readWholeBody } from '../request-body.ts'
@@ -75,7 +75,7 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
     sweptMs = nowMs
     // A shorter one is within the bursts that a client may send.
     if (standstillMs > intervalMs) for (const session of sessions) session.onStandstill(standstillMs)
-    afterReads(endIdle)
+    afterPendingReads(endIdle)
   }
   const sweeper = setInterval(sweep, intervalMs).unref()
 
