@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import { eventually } from './support/eventually.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
@@ -119,6 +120,19 @@ describe('TLS', () => {
       (await http2Request(http2Session(t, server.url, { ca: tls.cert }), { ':path': '/' })).status,
       200,
     )
+  })
+
+  test('closes a connection whose handshake takes too long, also if it sends a byte now and then', async (t) => {
+    const protocolTimeoutMs = 400
+    const server = await startPort(t, { tls, limits: { protocolTimeoutMs } })
+    const { socket } = await rawConnection(t, server.port)
+    // The header of a record of 512 bytes with a ClientHello (RFC 8446, section 5.1), and its content.
+    const record = Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3, 0, 0, 0, 0, 0])
+    for (const byte of record) {
+      socket.write(Buffer.of(byte))
+      await pause(protocolTimeoutMs / 4)
+    }
+    assert.ok(socket.closed)
   })
 })
 

@@ -818,7 +818,7 @@ export const limits = {
   headersTimeoutMs: 10 * SECOND_MS,
   /** Deadline of a complete request, including its body. */
   requestTimeoutMs: 30 * SECOND_MS,
-  /** Deadline of the first bytes of a connection, which distinguish HTTP/1 from HTTP/2. */
+  /** Deadline of the first bytes of a connection, which distinguish HTTP/1 from HTTP/2, and of a TLS handshake. */
   protocolTimeoutMs: 5 * SECOND_MS,
   /** Idle time after which a kept-alive connection is closed. */
   idleConnectionMs: 75 * SECOND_MS,

@@ -136,7 +136,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const peer = peerOf(socket)
     if (admission.add(socket)) byPeer.set(peer, socket)
     else setImmediate(() => socket.destroy())
-    if (options.tls !== undefined) handshakes.set(socket, limitHandshake(socket, limits.protocolTimeoutMs))
+    if (options.tls !== undefined)
+      handshakes.set(
+        socket,
+        startPeerTimeout(limits.protocolTimeoutMs, () => socket.destroy()),
+      )
     sockets.add(socket)
     socket.on('close', () => {
       handshakes.get(socket)?.clear()
@@ -265,20 +269,8 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** The longest time of a timer of Node: see `limitHandshake`. */
+/** The maximum delay of a timer of Node: disables the timeout of node:tls, which may expire before data of the client is read. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
-
-/**
- * Closes a connection whose client sends nothing of its TLS handshake for `timeoutMs`. node:tls has such a limit, too, but enforces it before
- * it reads what arrived while this process stood still.
- */
-function limitHandshake(socket: Socket, timeoutMs: number): PeerTimeout {
-  let { bytesRead } = socket
-  return startPeerTimeout(timeoutMs, () => {
-    if (socket.bytesRead === bytesRead) socket.destroy()
-    bytesRead = socket.bytesRead
-  })
-}
 
 function createListeningServer(
   { tls, source }: ListenOptions,
