@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from '../byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from '../http.ts'
-import { afterPendingReads, startPeerTimeout } from '../peer-timeout.ts'
+import { afterPendingReads, createStandstillMeter, startPeerTimeout } from '../peer-timeout.ts'
 import { bodyBytes, hasNoContentLength, type PortContext, portErrorReply } from '../port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from '../reply-body.ts'
 import { readBodyStream, readWholeBody } from '../request-body.ts'
@@ -24,6 +24,9 @@ export interface Http2Adapter {
   /** Ends all sessions now. */
   destroy(): void
 }
+
+/** Interval in which standstills are measured, and time after one in which clients may send the frames of its time. */
+const STANDSTILL_MS = 1000
 
 /** Every stream goes to the gRPC handler or to the HTTP handler, by its content type. */
 export function createHttp2Adapter(context: PortContext): Http2Adapter {
@@ -67,21 +70,14 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
       else session.end()
     }
   }
-  const intervalMs = Math.max(20, limits.idleConnectionMs / 8)
-  let sweptMs = performance.now()
-  const sweep = () => {
-    const nowMs = performance.now()
-    const standstillMs = nowMs - sweptMs - intervalMs
-    sweptMs = nowMs
-    // A shorter one is within the bursts that a client may send.
-    if (standstillMs > intervalMs) for (const session of sessions) session.onStandstill(standstillMs)
-    afterPendingReads(endIdle)
-  }
-  const sweeper = setInterval(sweep, intervalMs).unref()
+  const sweepMs = Math.max(20, limits.idleConnectionMs / 8)
+  const sweeper = setInterval(() => afterPendingReads(endIdle), sweepMs).unref()
+  const standstillMs = createStandstillMeter(STANDSTILL_MS, STANDSTILL_MS)
+  const meter = setInterval(standstillMs, STANDSTILL_MS).unref()
 
   return {
     accept(socket) {
-      const session = new Http2Session(socket, limits, handler)
+      const session = new Http2Session(socket, limits, handler, standstillMs)
       sessions.add(session)
       // One that begins after the others were asked to leave serves the request that it was opened for.
       if (isStopped) session.leaveAfterNext()
@@ -97,6 +93,7 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
     },
     destroy() {
       clearInterval(sweeper)
+      clearInterval(meter)
       for (const session of sessions) session.destroy()
     },
   }

@@ -119,7 +119,7 @@ export class Http2Session implements StreamConnection, OutboxOwner {
   readonly #malformed: TokenBucket
   readonly #rejected: TokenBucket
 
-  constructor(socket: Socket, limits: PortLimits, handler: Http2SessionHandler) {
+  constructor(socket: Socket, limits: PortLimits, handler: Http2SessionHandler, standstillMs: () => number) {
     this.#socket = socket
     this.remoteAddress = socket.remoteAddress
     this.#limits = limits
@@ -128,11 +128,12 @@ export class Http2Session implements StreamConnection, OutboxOwner {
     this.#outbox = new Outbox(socket, STALLED_REPLIES * limits.stalledReplyMs, this)
     // Until the client has acknowledged a smaller one.
     this.#initialReceiveWindow = Math.max(limits.streamWindowBytes, WINDOW_BYTES_DEFAULT)
-    const bucket = (burst: number) => new TokenBucket(burst, (burst / limits.http2ControlWindowMs) * 1000)
+    const bucket = (burst: number) =>
+      new TokenBucket(burst, (burst / limits.http2ControlWindowMs) * 1000, standstillMs)
     this.#controlFrames = bucket(limits.http2ControlFramesMax)
     this.#malformed = bucket(limits.http2MalformedRequestsMax)
     this.#rejected = bucket(limits.http2RejectedStreamsMax)
-    this.#resets = new TokenBucket(limits.http2ResetsBurst, limits.http2ResetsPerSecond)
+    this.#resets = new TokenBucket(limits.http2ResetsBurst, limits.http2ResetsPerSecond, standstillMs)
     this.#sendSettings()
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('close', () => this.#onSocketClosed())
@@ -195,12 +196,6 @@ export class Http2Session implements StreamConnection, OutboxOwner {
 
   destroy(): void {
     this.#socket.destroy()
-  }
-
-  /** What the client sent in so many milliseconds, in which this process stood still, is read together, and was not sent together. */
-  onStandstill(ms: number): void {
-    for (const bucket of [this.#controlFrames, this.#resets, this.#malformed, this.#rejected])
-      bucket.extend(ms)
   }
 
   // For streams.
