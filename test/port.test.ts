@@ -281,6 +281,23 @@ describe('bodies', () => {
     assert.ok((await one.received).length < response.length)
   })
 
+  test('that are rejected: an empty response is sent before the rest of the request arrives', async (t) => {
+    const server = await startPort(t, {
+      http: async (request) => {
+        await assert.rejects(request.body(10))
+        return { status: 413, headers: {}, body: '' }
+      },
+    })
+    const { socket, until, received } = await rawConnection(t, server.port)
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nx')
+    assert.match(await until('\r\n\r\n'), /^HTTP\/1\.1 413 /)
+    // At the end of lingerMs, the head and the end would arrive together.
+    await pause(50)
+    assert.equal(socket.readableEnded, false)
+    socket.write('x'.repeat(999))
+    await received
+  })
+
   test('a client that waits for 100 Continue gets it when the body is wanted', async (t) => {
     const server = await startPort(t, { http })
     const send = (length: number) =>

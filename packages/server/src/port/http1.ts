@@ -371,6 +371,7 @@ function send(context: PortContext, request: Http1Request, reply: HttpReply): vo
     })
   } else if (lingers && body !== undefined) {
     writeWhole(res, body, context, () => reset(req.socket))
+    res.flushHeaders() // an empty body sends nothing
     linger(request)
   } else {
     sendWhole(res, body, context, () => reset(req.socket))
