@@ -64,7 +64,7 @@ export function sendWhole(
   watchAfterIteration(out, context, cut)
 }
 
-/** The same, but the reply is ended later. */
+/** Writes a whole body as `sendWhole` does, and leaves the reply open: its caller ends it later. */
 export function writeWhole(
   out: ReplyTarget,
   body: string | Uint8Array,
@@ -75,7 +75,7 @@ export function writeWhole(
   watchAfterIteration(out, context, cut)
 }
 
-/** So that progress shows in what is left. */
+/** Writes a body in pieces, so that `writableLength` shows progress. */
 function writePieces(out: ReplyTarget, body: string | Uint8Array): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   for (let at = 0; at < bytes.length; at += WHOLE_PIECE_BYTES)
@@ -105,18 +105,18 @@ function watchUnread(
   out.on('close', done)
 }
 
-/** Calls `cut` each time that the system has taken nothing for `stalledMs`. `written`: bytes that were written to `out` so far. */
+/** Calls `cut` each time that the system has taken nothing for `stalledMs`. `writtenBytes` returns the bytes written to `out` so far. */
 function startStallTimeout(
   out: ReplyTarget,
   stalledMs: number,
-  written: () => number,
+  writtenBytes: () => number,
   cut: () => void,
 ): PeerTimeout {
-  let takenBefore = written() - out.writableLength
+  const takenBytes = () => writtenBytes() - out.writableLength
+  let lastTakenBytes = takenBytes()
   return startPeerTimeout(stalledMs, () => {
-    const taken = written() - out.writableLength
-    if (taken <= takenBefore) cut()
-    takenBefore = taken
+    if (takenBytes() <= lastTakenBytes) cut()
+    lastTakenBytes = takenBytes()
   })
 }
 
@@ -129,11 +129,11 @@ export function createMessageSender(
   { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
   cut: () => void,
 ): (message: Uint8Array) => void {
-  let written = 0
+  let writtenBytes = 0
   /** Messages that the system does not have, and how to stop counting each. */
   const unread = new Map<Uint8Array, () => void>()
   let stalled: PeerTimeout | undefined
-  const stopWhenTaken = () => {
+  const clearTimeoutIfNoneUnread = () => {
     if (unread.size > 0) return
     stalled?.clear()
     stalled = undefined
@@ -141,21 +141,27 @@ export function createMessageSender(
   out.on('close', () => {
     for (const removeFromUnread of unread.values()) removeFromUnread()
     unread.clear()
-    stopWhenTaken()
+    clearTimeoutIfNoneUnread()
   })
   return (message) => {
     unread.set(message, () => undefined)
-    written += message.length
+    writtenBytes += message.length
     out.write(message, () => {
       unread.get(message)?.()
       unread.delete(message)
-      stopWhenTaken()
+      clearTimeoutIfNoneUnread()
     })
     // As for a whole reply: what the system takes immediately needs no timer.
     afterIteration(() => {
       if (!unread.has(message) || out.destroyed) return
-      unread.set(message, unreadReplies.add(message.length, cut))
-      stalled ??= startStallTimeout(out, stalledReplyMs, () => written, cut)
+      const removeFromUnread = unreadReplies.add(message.length, cut)
+      // Adding a message may cut off this reply for its earlier messages.
+      if (out.destroyed) {
+        removeFromUnread()
+        return
+      }
+      unread.set(message, removeFromUnread)
+      stalled ??= startStallTimeout(out, stalledReplyMs, () => writtenBytes, cut)
     })
   }
 }
