@@ -11,8 +11,8 @@ export interface GrpcTarget {
   readonly next: () => Buffer
 }
 
-/** Serialized request messages over and over, as frames. */
-export function cycleMessages(messages: readonly Uint8Array[]): () => Buffer {
+/** Returns a function that returns serialized request messages as frames, one after the other; after the last, the first again. */
+export function createFrameSource(messages: readonly Uint8Array[]): () => Buffer {
   return cycle(messages.map(framed))
 }
 

@@ -46,7 +46,7 @@ export function requestHead(method: string, path: string, headers: readonly stri
   return Buffer.from([`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1', ...headers, '', ''].join('\r\n'))
 }
 
-/** The requests over and over. */
+/** Returns a function that returns the requests one after the other; after the last, the first again. */
 export function cycle(requests: readonly Buffer[]): () => Buffer {
   let at = 0
   return () => requests[at++ % requests.length] as Buffer

@@ -6,7 +6,7 @@ export interface LoopRequest {
   readonly concurrency: number
 }
 
-/** Does one thing over and over, `concurrency` at a time. */
+/** Repeats `work` for some seconds, with `concurrency` of it running at a time. */
 export async function loop(
   { seconds, concurrency }: LoopRequest,
   work: () => Promise<void> | void,

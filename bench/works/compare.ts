@@ -8,7 +8,7 @@ import type { Bench, Result } from '../bench.ts'
 import type { Child } from '../child.ts'
 import type { Program, ProgramReady } from '../children/program.ts'
 import { type Goal, type Tolerance, tolerances } from '../goals.ts'
-import { cycleMessages, grpcLoad } from '../grpc-load.ts'
+import { createFrameSource, grpcLoad } from '../grpc-load.ts'
 import { createResource, cycle, httpClient, httpLoad, type Load, medianOf, request } from '../http-load.ts'
 import { registryClient } from '../registry/client.ts'
 import { blobOf, imageOf, newBlobs } from '../registry/content.ts'
@@ -97,7 +97,7 @@ export async function compareVersions(
         const messages = groups.map((uid) =>
           toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid })),
         )
-        const next = cycleMessages(messages)
+        const next = createFrameSource(messages)
         return (seconds) => grpcLoad({ port, path, token, next }, 64, seconds)
       },
     ],

@@ -6,7 +6,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import type { Bench, Result } from '../bench.ts'
 import { everyGroup, someGroups } from '../dataset.ts'
 import { goals } from '../goals.ts'
-import { cycleMessages, grpcCall, grpcLoad } from '../grpc-load.ts'
+import { createFrameSource, grpcCall, grpcLoad } from '../grpc-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
 import { shareOf } from './share.ts'
 
@@ -35,10 +35,12 @@ async function measureAgainst(
   const { token } = berth.ready
   const path = `/${GroupsService.typeName}/GetGroup`
   const requests = (uids: readonly string[]) =>
-    cycleMessages(uids.map((uid) => toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid }))))
+    createFrameSource(
+      uids.map((uid) => toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid }))),
+    )
   const repeated = requests(someGroups(bench.sizes.usual, DIFFERENT))
   // More groups than a server caches.
-  const onceRead = requests(everyGroup(bench.sizes.usual))
+  const notRepeated = requests(everyGroup(bench.sizes.usual))
   const reply = await grpcCall({ port: berth.ready.port, path, token, next: repeated })
   const bare = await bench.start<{ port: number }>(script, { path, base64: reply.toString('base64') })
   bench.say(`  ${reply.length} bytes a response`)
@@ -49,7 +51,7 @@ async function measureAgainst(
   })
   const [cached, uncached, base] = (await inTurn(bench, [
     side('Berth, repeated', berth, repeated),
-    side('Berth, not repeated', berth, onceRead),
+    side('Berth, not repeated', berth, notRepeated),
     side(name, bare, repeated),
   ])) as [Measured, Measured, Measured]
   const title = `gRPC Get of a group, to a ${name}`

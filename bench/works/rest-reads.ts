@@ -25,33 +25,33 @@ export function listPaths(bench: Bench): string[] {
 }
 
 /** More groups than a server caches. */
-function onceReadGetPaths(bench: Bench): string[] {
+function notRepeatedGetPaths(bench: Bench): string[] {
   return everyGroup(bench.sizes.usual).map(getPath)
 }
 
 /** The same pages as requests that differ for a cache: by spaces, which order nothing. */
-function onceReadListPaths(bench: Bench): string[] {
+function notRepeatedListPaths(bench: Bench): string[] {
   return Array.from({ length: SPACES_MAX }, (_, spaces) =>
     listPaths(bench).map((path) => `${path}&order_by=uid${'+'.repeat(spaces)}`),
   ).flat()
 }
 
 export function measureGet(bench: Bench): Promise<Result[]> {
-  return restReads(bench, 'get', 'REST Get of a group', getPaths(bench), onceReadGetPaths(bench))
+  return restReads(bench, 'get', 'REST Get of a group', getPaths(bench), notRepeatedGetPaths(bench))
 }
 
 export function measureList(bench: Bench): Promise<Result[]> {
   const title = 'REST List, 50 groups with totalCount'
-  return restReads(bench, 'list', title, listPaths(bench), onceReadListPaths(bench))
+  return restReads(bench, 'list', title, listPaths(bench), notRepeatedListPaths(bench))
 }
 
-/** `repeated`: paths that are few enough to be cached. `onceRead`: those that are not, for orientation. */
+/** `repeated`: paths that are few enough to be cached. `notRepeated`: those that are not, for orientation. */
 async function restReads(
   bench: Bench,
   work: 'get' | 'list',
   title: string,
   repeated: readonly string[],
-  onceRead: readonly string[],
+  notRepeated: readonly string[],
 ): Promise<Result[]> {
   const berth = await bench.startBerth(await bench.dataSet(bench.sizes.usual))
   const { port, token } = berth.ready
@@ -68,7 +68,7 @@ async function restReads(
   }
   const [cached, uncached, base] = (await inTurn(bench, [
     side('Berth, repeated', berth, repeated),
-    side('Berth, not repeated', berth, onceRead),
+    side('Berth, not repeated', berth, notRepeated),
     side('bare HTTP', bare, repeated),
   ])) as [Measured, Measured, Measured]
   return [

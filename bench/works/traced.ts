@@ -5,7 +5,7 @@ import {
 import { create, toBinary } from '@bufbuild/protobuf'
 import type { Bench, Result } from '../bench.ts'
 import { someGroups } from '../dataset.ts'
-import { cycleMessages, grpcLoad } from '../grpc-load.ts'
+import { createFrameSource, grpcLoad } from '../grpc-load.ts'
 import { cycle, httpLoad, request } from '../http-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
 import { CONNECTIONS, getPaths } from './rest-reads.ts'
@@ -46,7 +46,7 @@ export async function measureTraced(bench: Bench): Promise<Result[]> {
   })
   const grpc = servers.map(({ name, child }): Side => {
     const { port, token } = child.ready
-    const next = cycleMessages(messages)
+    const next = createFrameSource(messages)
     return { name, child, load: (seconds) => grpcLoad({ port, path, token, next }, STREAMS, seconds) }
   })
   return [
