@@ -44,6 +44,10 @@ consoleSuite('access in the console', (cast) => {
     await page.getByRole('button', { name: 'Grant a role', exact: true }).click()
     await chooseInCombobox(page, 'Person or workload', 'depl', /deploy/)
     await chooseInCombobox(page, 'Role', 'registry.push', /^registry\.push/)
+    // Enter submits only a closed list's form, and only a complete one.
+    const grant = page.getByRole('dialog').getByRole('button', { name: 'Grant the role', exact: true })
+    await eventually(() => grant.isEnabled())
+    await page.getByRole('listbox').waitFor({ state: 'detached' })
     await page.keyboard.press('Enter')
     await rowOf('deploy', 'Workload').waitFor()
 
