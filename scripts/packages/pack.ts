@@ -9,8 +9,9 @@ import type { PackageDirectory } from './definitions.ts'
  * directory of the build. Returns the paths of the tarballs.
  */
 export function packPackages(directory: string, output?: string): Record<PackageDirectory, string> {
-  mkdirSync(directory, { recursive: true })
   const built = buildPackages(output)
+  // After the build, which deletes its own directory: the tarballs may be in it.
+  mkdirSync(directory, { recursive: true })
   const pack = (name: PackageDirectory) => packPackage(built[name], directory)
   return { berth: pack('berth'), cli: pack('cli'), client: pack('client') }
 }

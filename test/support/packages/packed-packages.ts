@@ -10,7 +10,7 @@ export function packedPackages() {
   const directory = temporaryDirectory(cleanup)
   let tarballs: Record<PackageDirectory, string>
   before(() => {
-    tarballs = packPackages(join(directory, 'tarballs'), join(directory, 'dist'))
+    tarballs = packPackages(join(directory, 'dist/tarballs'), join(directory, 'dist'))
   })
   after(() => cleanup.run())
   return { directory, tarball: (name: PackageDirectory) => tarballs[name] }
