@@ -1,4 +1,4 @@
-import type { Plugin } from 'rolldown'
+import type { Plugin, PluginContext } from 'rolldown'
 import { type ModuleGroup, mergeGroups } from './merge-groups.ts'
 import { PROGRAM } from './paths.ts'
 
@@ -10,6 +10,18 @@ export interface StartGroups {
 }
 
 const UNNEEDED_BYTES = { eachMax: 16_384, totalMax: 65_536 }
+
+/** Returns these modules, and all that importing them loads. */
+export function modulesLoadedBy(
+  graph: Pick<PluginContext, 'getModuleInfo'>,
+  starts: readonly string[],
+): ReadonlySet<string> {
+  const loaded = new Set(starts)
+  // The loop also visits what it adds.
+  for (const id of loaded)
+    for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) loaded.add(imported)
+  return loaded
+}
 
 /** What most time of a start loads: a module, and the modules that import others only after it is loaded. */
 const roots = [
@@ -33,14 +45,7 @@ export function groupByStart(root: string, started: ReadonlyMap<string, string>)
   const plugin: Plugin = {
     name: 'group-by-start',
     buildEnd() {
-      /** Returns what an import of a module loads. */
-      const loadedBy = (start: string): ReadonlySet<string> => {
-        const loaded = new Set([start])
-        // The loop also visits what it adds.
-        for (const id of loaded)
-          for (const imported of this.getModuleInfo(id)?.importedIds ?? []) loaded.add(imported)
-        return loaded
-      }
+      const loadedBy = (start: string) => modulesLoadedBy(this, [start])
       const isExternal = (id: string) => (this.getModuleInfo(id)?.code ?? null) === null
       const modules = [...this.getModuleIds()].filter((id) => !isExternal(id))
       /** Returns what each start loads that some module imports; the order depends on no path outside of the package. */

@@ -1,5 +1,5 @@
 import type { Plugin } from 'rolldown'
-import type { StartGroups } from './group-by-start.ts'
+import { modulesLoadedBy, type StartGroups } from './group-by-start.ts'
 
 /** The modules that every start of a server on SQLite imports, which import all others that it loads. */
 const entryModules = [
@@ -12,20 +12,17 @@ const entryModules = [
 
 /** Joins the modules that a start of the server loads into three files (ADR 117). The others are left to the bundler. */
 export function groupForServe(): StartGroups {
-  const loaded = new Set<string>()
+  let loaded: ReadonlySet<string> = new Set()
   const plugin: Plugin = {
     name: 'group-for-serve',
     buildEnd() {
-      for (const entry of entryModules) {
-        const module = [...this.getModuleIds()].find((id) => id.endsWith(`/${entry}.js`))
-        if (module === undefined) throw new Error(`the package has no module ${entry}`)
-        loaded.add(module)
-      }
-      const isBundled = (id: string) => (this.getModuleInfo(id)?.code ?? null) !== null
-      // The loop also visits what it adds.
-      for (const id of loaded)
-        for (const imported of this.getModuleInfo(id)?.importedIds ?? [])
-          if (isBundled(imported)) loaded.add(imported)
+      const modules = [...this.getModuleIds()]
+      const entries = entryModules.map((entry) => {
+        const found = modules.find((id) => id.endsWith(`/${entry}.js`))
+        if (found === undefined) throw new Error(`the package has no module ${entry}`)
+        return found
+      })
+      loaded = modulesLoadedBy(this, entries)
     },
   }
   return { plugin, fileOf: (module) => (loaded.has(module) ? fileOf(module) : null) }
