@@ -14,7 +14,7 @@ import {
 import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { eventually } from './support/eventually.ts'
-import { http2Request, http2Session } from './support/http/port.ts'
+import { grpcHeaders, http2Request, http2Session } from './support/http/port.ts'
 import { RESETS_PER_SECOND, type StandstillServerUrls } from './support/http/standstill-limits.ts'
 
 /** The process of a server is stopped for longer than its limits (SIGSTOP), while its clients continue to send. */
@@ -31,13 +31,6 @@ const GROUPS = '/iam/v2beta1/groups/parent'
 const groupBody = Buffer.from(JSON.stringify({ name: 'group' }))
 const groupRequest = (uid: string) =>
   encodeFrame(toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid })), false)
-const call = (path: string, more = {}) => ({
-  ':method': 'POST',
-  ':path': path,
-  'content-type': 'application/grpc',
-  te: 'trailers',
-  ...more,
-})
 
 interface Client {
   readonly name: string
@@ -160,7 +153,7 @@ const portOf = (url: string) => Number(new URL(url).port)
 async function grpcGet(t: TestContext, server: RunningServer, uid: string): Promise<string> {
   const { headers, trailers } = await http2Request(
     http2Session(t, server.plain),
-    call(GET_GROUP),
+    grpcHeaders(GET_GROUP),
     groupRequest(uid),
   )
   return String(trailers['grpc-status'] ?? headers['grpc-status'])
@@ -201,20 +194,26 @@ const clients: readonly Client[] = [
     name: 'a gRPC call whose request is incomplete (requestTimeoutMs)',
     expected: OK,
     isPending: true,
-    prepare: (t, { plain }) => sendInParts(t, plain, call(GET_GROUP), groupRequest('group')),
+    prepare: (t, { plain }) => sendInParts(t, plain, grpcHeaders(GET_GROUP), groupRequest('group')),
   },
   {
     name: 'a gRPC call whose own deadline passes',
     expected: DEADLINE_EXCEEDED,
     isPending: true,
     prepare: (t, { plain }) =>
-      sendInParts(t, plain, call(GET_GROUP, { 'grpc-timeout': `${LIMIT_MS}m` }), groupRequest('group')),
+      sendInParts(
+        t,
+        plain,
+        grpcHeaders(GET_GROUP, { 'grpc-timeout': `${LIMIT_MS}m` }),
+        groupRequest('group'),
+      ),
   },
   {
     name: 'a health check whose request is incomplete (requestTimeoutMs)',
     expected: OK,
     isPending: true,
-    prepare: (t, { plain }) => sendInParts(t, plain, call(CHECK), encodeFrame(new Uint8Array(), false)),
+    prepare: (t, { plain }) =>
+      sendInParts(t, plain, grpcHeaders(CHECK), encodeFrame(new Uint8Array(), false)),
   },
   {
     name: 'a connection in its TLS handshake (protocolTimeoutMs)',
@@ -275,7 +274,7 @@ const clients: readonly Client[] = [
       return async () => {
         const calls = (STANDSTILL_MS / 1000 - 1) * RESETS_PER_SECOND
         for (let count = 0; count < calls; count++) {
-          const stream = session.request(call(CHECK))
+          const stream = session.request(grpcHeaders(CHECK))
           stream.on('error', () => undefined)
           await pause(1000 / RESETS_PER_SECOND / 2)
           stream.close(constants.NGHTTP2_CANCEL)

@@ -29,7 +29,7 @@ import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { eventually } from './support/eventually.ts'
 import { Client, data, grow, open, request } from './support/http/http2-conformance.ts'
-import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
+import { grpcHeaders, type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
 import { END_STREAM, rawHttp2, rawSettings, settingIds } from './support/http/raw-http2.ts'
 
 const [OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED] = ['0', '3', '4', '8']
@@ -48,13 +48,6 @@ async function start(t: TestContext, options: Partial<GrpcOptions> = {}) {
   return startPort(t, { grpc })
 }
 
-const call = (path: string, more = {}) => ({
-  ':method': 'POST',
-  ':path': path,
-  'content-type': 'application/grpc',
-  te: 'trailers',
-  ...more,
-})
 const CHECK = '/grpc.health.v1.Health/Check'
 const LIST = '/grpc.health.v1.Health/List'
 const WATCH = '/grpc.health.v1.Health/Watch'
@@ -62,7 +55,7 @@ const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 const empty = encodeFrame(new Uint8Array(), false)
 
 async function check(session: ClientHttp2Session): Promise<Http2Reply> {
-  return http2Request(session, call(CHECK), empty)
+  return http2Request(session, grpcHeaders(CHECK), empty)
 }
 
 async function assertServing(session: ClientHttp2Session): Promise<void> {
@@ -73,7 +66,7 @@ async function assertServing(session: ClientHttp2Session): Promise<void> {
 
 /** Opens a call that stays open. Resolves with its status if it is refused, or with '' once it has its first reply. */
 function openCall(session: ClientHttp2Session, path: string, headers = {}): Promise<string> {
-  const stream = session.request(call(path, headers))
+  const stream = session.request(grpcHeaders(path, headers))
   stream.on('error', () => undefined)
   if (path === WATCH) stream.end(empty)
   else stream.write(encodeFrame(listing, false))
@@ -143,7 +136,7 @@ describe('calls that stay open', () => {
 
   test('are rejected with the time after which to try again', async (t) => {
     const server = await start(t, { limits: { streamingCallsMax: 0 } })
-    const { headers } = await http2Request(http2Session(t, server.url), call(WATCH), empty)
+    const { headers } = await http2Request(http2Session(t, server.url), grpcHeaders(WATCH), empty)
     assert.equal(headers['grpc-status'], RESOURCE_EXHAUSTED)
     assert.match(decodeURIComponent(String(headers['grpc-message'])), /the server has 0 of them/)
   })
@@ -171,13 +164,13 @@ describe('calls that stay open', () => {
     const session = http2Session(t, server.url)
     await assertServing(session)
     const large = encodeFrame(Buffer.alloc(limits.healthMessageBytesMax + 1), false)
-    const { headers } = await http2Request(session, call(CHECK), large)
+    const { headers } = await http2Request(session, grpcHeaders(CHECK), large)
     assert.equal(headers['grpc-status'], INVALID_ARGUMENT)
   })
 
   test('Check that does not send its request in time ends', async (t) => {
     const server = await start(t, { limits: { requestTimeoutMs: 50 } })
-    const stream = http2Session(t, server.url).request(call(CHECK))
+    const stream = http2Session(t, server.url).request(grpcHeaders(CHECK))
     stream.write(empty.subarray(0, 3))
     const status = await new Promise((resolve) =>
       stream.on('response', (head) => resolve(head['grpc-status'])),
@@ -209,7 +202,7 @@ describe('reflection', () => {
 
   test('R28: sends imports once for each stream, however often they are asked for', async (t) => {
     const server = await start(t)
-    const stream = http2Session(t, server.url).request(call(REFLECTION))
+    const stream = http2Session(t, server.url).request(grpcHeaders(REFLECTION))
     const seen = repliesOf(stream)
     stream.end(Buffer.concat(Array.from({ length: 20 }, () => encodeFrame(asking(symbol), false))))
     await new Promise((resolve) => stream.on('close', resolve))
@@ -220,7 +213,7 @@ describe('reflection', () => {
 
   test('takes a limited number of requests on one stream (reflectionRequestsMax)', async (t) => {
     const server = await start(t)
-    const stream = http2Session(t, server.url).request(call(REFLECTION))
+    const stream = http2Session(t, server.url).request(grpcHeaders(REFLECTION))
     const seen = repliesOf(stream)
     const status = new Promise((resolve) => stream.on('trailers', (all) => resolve(all['grpc-status'])))
     const count = limits.reflectionRequestsMax + 10
@@ -234,7 +227,7 @@ describe('reflection', () => {
     const session = http2Session(t, server.url)
     const { headers } = await http2Request(
       session,
-      call(REFLECTION),
+      grpcHeaders(REFLECTION),
       encodeFrame(Buffer.alloc(17 * 1024), false),
     )
     assert.equal(headers['grpc-status'], INVALID_ARGUMENT)
@@ -245,7 +238,7 @@ describe('reflection', () => {
     const budget = createBodyBudget({ perConnectionMax: 1_000_000, totalMax: 10_000_000 })
     const server = await start(t, { budget })
     const session = http2Session(t, server.url)
-    const stream = session.request(call(REFLECTION))
+    const stream = session.request(grpcHeaders(REFLECTION))
     stream.end(Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(asking(symbol), false))))
     await eventually(() => budget.buffered > 0)
     // A server that answered ahead would be through with all of them by now.
@@ -259,7 +252,7 @@ describe('reflection', () => {
 
   test('a client that sends requests and reads no response is cut off (stalledReplyMs)', async (t) => {
     const server = await start(t, { limits: { stalledReplyMs: 50 } })
-    const stream = http2Session(t, server.url).request(call(REFLECTION))
+    const stream = http2Session(t, server.url).request(grpcHeaders(REFLECTION))
     stream.write(Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(asking(symbol), false))))
     stream.on('error', () => undefined)
     await new Promise((resolve) => stream.on('aborted', resolve))
@@ -300,19 +293,19 @@ describe('a client that takes nothing of its reply is cut off, and the reply is 
     Uint8Array,
     { readonly endStream: boolean },
   ])[] = [
-    ['Check', call(CHECK), empty, { endStream: true }],
-    ['List', call(LIST), empty, { endStream: true }],
-    ['Watch', call(WATCH), empty, { endStream: true }],
-    ['reflection', call(REFLECTION), encodeFrame(listing, false), { endStream: false }],
+    ['Check', grpcHeaders(CHECK), empty, { endStream: true }],
+    ['List', grpcHeaders(LIST), empty, { endStream: true }],
+    ['Watch', grpcHeaders(WATCH), empty, { endStream: true }],
+    ['reflection', grpcHeaders(REFLECTION), encodeFrame(listing, false), { endStream: false }],
     [
       'reflection that the client has ended',
-      call(REFLECTION),
+      grpcHeaders(REFLECTION),
       encodeFrame(listing, false),
       { endStream: true },
     ],
     [
       'an unsupported content type',
-      call(CHECK, { 'content-type': 'application/grpc+json' }),
+      grpcHeaders(CHECK, { 'content-type': 'application/grpc+json' }),
       empty,
       { endStream: true },
     ],

@@ -7,8 +7,9 @@ import { migrate } from '@berth/server/storage/schema/migrate.ts'
 let created: Promise<void> | undefined
 
 /**
- * Copies a database with every migration and the managed roles, as a server creates them when it first starts, to `file`. The first process of a run that needs it creates it in the run's directory,
- * BERTH_TEST_RUN_DIRECTORY; outside of a run nothing is copied, and the server migrates its own.
+ * Copies a database with every migration and the managed roles, as a server creates them when it first starts, to `file`. The first process
+ * of a run that needs it creates it in the run's directory, BERTH_TEST_RUN_DIRECTORY; outside of a run nothing is copied, and the server
+ * migrates its own.
  */
 export async function copySqliteTemplate(file: string): Promise<void> {
   const directory = process.env['BERTH_TEST_RUN_DIRECTORY']

@@ -86,6 +86,15 @@ export interface Http2Reply {
   readonly rstCode: number | undefined
 }
 
+/** The headers of a gRPC call. */
+export const grpcHeaders = (path: string, more: Readonly<Record<string, string>> = {}) => ({
+  ':method': 'POST',
+  ':path': path,
+  'content-type': 'application/grpc',
+  te: 'trailers',
+  ...more,
+})
+
 /** One request on a session. The body is sent in one piece; undefined ends the request with its headers. */
 export function http2Request(
   session: ClientHttp2Session,
