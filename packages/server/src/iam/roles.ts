@@ -179,15 +179,19 @@ export async function syncManagedRoles({ db, clock }: Pick<Store, 'db' | 'clock'
     )
   })
   if (stale.length === 0) return
-  const contents = stale.map(({ uid, name, description, capabilities }) => {
-    const now = clock()
-    return { uid, name, description, capabilities: serializeCapabilities(capabilities), updated_ms: now }
-  })
+  const now = clock()
+  const contents = stale.map(({ uid, name, description, capabilities }) => ({
+    uid,
+    name,
+    description,
+    capabilities: serializeCapabilities(capabilities),
+    updated_ms: now,
+  }))
   await inTransaction(db, async (tx) => {
     for (const { uid, ...content } of contents)
       if (current.has(uid)) await updateResource(tx, 'roles', uid, content)
     const added = contents.filter(({ uid }) => !current.has(uid))
-    const addedRows = added.map((row) => ({ ...row, root: row.uid, parent: '', created_ms: row.updated_ms }))
+    const addedRows = added.map((row) => ({ ...row, root: row.uid, parent: '', created_ms: now }))
     await insertRows(db, tx, 'roles', addedRows)
     await countInsertedRoots(
       db,
