@@ -1,7 +1,7 @@
+import { TimestampSchema } from '@berth/contract/gen/google/protobuf/timestamp_pb.js'
 import { type CelInput, CelScalar, celEnv, isCelError, parse, plan } from '@bufbuild/cel'
 import { create } from '@bufbuild/protobuf'
-import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
-import { LRUCache } from 'lru-cache'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampOf } from '../../api/messages.ts'
 import { limits } from '../../config/limits.ts'
 import { compilePattern } from '../../tokens/trust/patterns.ts'
@@ -29,35 +29,14 @@ function compileSearch(pattern: string) {
   return compiled
 }
 
-/** Compiled expressions, by their text. */
-const compiled = new LRUCache<string, PolicyRule | readonly Diagnostic[]>({
-  max: limits.policyExpressionsCachedMax,
-})
-
-/** Compiles an expression, or returns its problems. */
-export function compileExpression(text: string): PolicyRule | readonly Diagnostic[] {
-  let known = compiled.get(text)
-  if (known === undefined) {
-    known = compile(text, [])
-    compiled.set(text, known)
-  }
-  return known
-}
-
-/** Returns the problems of an expression that can also use some parameters that it does not declare. */
-export function validateExpression(
+/**
+ * Compiles an expression, or returns its problems. It can use some parameters that it does not declare. `compiled.ts` loads this module, and
+ * the library with it, when the first expression is needed.
+ */
+export function compile(
   text: string,
   more: readonly ParameterDeclaration[],
-): readonly Diagnostic[] {
-  const result = compile(text, more)
-  return isRule(result) ? [] : result
-}
-
-export function isRule(result: PolicyRule | readonly Diagnostic[]): result is PolicyRule {
-  return !Array.isArray(result)
-}
-
-function compile(text: string, more: readonly ParameterDeclaration[]): PolicyRule | readonly Diagnostic[] {
+): PolicyRule | readonly Diagnostic[] {
   const source = readSource(text)
   if (!('code' in source)) return source
   const declared = [...source.parameters, ...more]

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { isWithin } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
-import { compileExpression, isRule } from '../expressions/expression.ts'
+import { compileExpression, isRule } from '../expressions/compiled.ts'
 import { type FactName, factSubjects } from '../facts/image-facts.ts'
 import { allowUnknown, type Parameters, withDefaults } from '../rules/parameters.ts'
 import type { PolicyRule } from '../rules/policy-rule.ts'
@@ -77,10 +77,10 @@ async function readBindings({ kysely }: Db, root: string): Promise<readonly Boun
           .where('uid', 'in', [...new Set(custom)])
           .execute()
   const byUid = new Map(rows.map((row) => [row.uid, row]))
-  return bindings.map(({ parent, policy: uid, mode, parameters }) => {
+  const bound = bindings.map(async ({ parent, policy: uid, mode, parameters }) => {
     const system = systemPolicyByUid.get(uid)
     const row = byUid.get(uid)
-    const rule = system ?? ruleOf(row?.expression)
+    const rule = system ?? (await ruleOf(row?.expression))
     const values = withDefaults([...rule.parameters, allowUnknown], JSON.parse(parameters) as Parameters)
     const needs = rule.needs(values)
     return {
@@ -94,11 +94,12 @@ async function readBindings({ kysely }: Db, root: string): Promise<readonly Boun
       allowsUnknown: values['allow_unknown'] === true,
     }
   })
+  return Promise.all(bound)
 }
 
 /** An expression was valid when it was stored; a later version of the server may reject it. */
-function ruleOf(expression: string | undefined): PolicyRule {
-  const compiled = expression === undefined ? [] : compileExpression(expression)
+async function ruleOf(expression: string | undefined): Promise<PolicyRule> {
+  const compiled = expression === undefined ? [] : await compileExpression(expression)
   if (isRule(compiled)) return compiled
   const [problem] = compiled
   return {

@@ -4,8 +4,9 @@ import {
   Bindings,
 } from '@berth/contract/gen/chainguard/platform/policies/v1/bindings_pb.js'
 import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema, type Value } from '@bufbuild/protobuf/wkt'
+import type { Value } from '@bufbuild/protobuf/wkt'
 import { type FieldViolation, notFound } from '../../api/errors.ts'
 import { requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
@@ -17,7 +18,7 @@ import { mutate } from '../../storage/changes/mutation.ts'
 import { listPage } from '../../storage/list/list.ts'
 import type { PolicyBindingRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { compileExpression, isRule } from '../expressions/expression.ts'
+import { compileExpression, isRule } from '../expressions/compiled.ts'
 import {
   allowUnknown,
   checkParameters,
@@ -52,7 +53,7 @@ export function bindingsService(store: Store) {
         await lockGroupOrRepo(db, tx, parent)
         await incrementRevision(db, tx, parent)
         const policy = await findPolicy(tx, parent, 'policy', binding.policy)
-        requireValid(...checkBinding(binding, policy))
+        requireValid(...(await checkBinding(binding, policy)))
         await requireBelowMax(tx, 'policy_bindings', parent, {
           max: limits.policyBindingsMax,
           label: 'bindings',
@@ -87,7 +88,7 @@ export function bindingsService(store: Store) {
           'uid' in policy && policy.uid !== row.policy
             ? { field: 'policy', description: 'cannot be changed: create another binding' }
             : undefined,
-          ...checkBinding(requested, policy),
+          ...(await checkBinding(requested, policy)),
         )
         const { mode } = requested
         const parameters = JSON.stringify(valuesOf(requested.parameters))
@@ -136,10 +137,10 @@ export function bindingsService(store: Store) {
   })
 }
 
-function checkBinding(
+async function checkBinding(
   { mode, resourceTypes, parameters }: Binding,
   policy: ReferencedPolicy | FieldViolation,
-): (FieldViolation | undefined)[] {
+): Promise<(FieldViolation | undefined)[]> {
   const isMode = mode === PolicyMode.ENFORCED || mode === PolicyMode.DRY_RUN
   return [
     'field' in policy ? policy : undefined,
@@ -147,16 +148,16 @@ function checkBinding(
       ? undefined
       : { field: 'mode', description: 'must be POLICY_MODE_ENFORCED or POLICY_MODE_DRY_RUN' },
     ...checkResourceTypes('resourceTypes', resourceTypes),
-    ...('field' in policy ? [] : checkValues(policy, parameters)),
+    ...('field' in policy ? [] : await checkValues(policy, parameters)),
   ]
 }
 
-function checkValues(
+async function checkValues(
   { uid, expression }: ReferencedPolicy,
   values: Readonly<Record<string, Value>>,
-): readonly (FieldViolation | undefined)[] {
+): Promise<readonly (FieldViolation | undefined)[]> {
   const system = systemPolicyByUid.get(uid)
-  const rule = system ?? compileExpression(expression)
+  const rule = system ?? (await compileExpression(expression))
   if (!isRule(rule)) return [{ field: 'policy', description: 'has an expression that is no longer valid' }]
   const declarations = [...rule.parameters, allowUnknown]
   const violations = checkParameters(declarations, values)

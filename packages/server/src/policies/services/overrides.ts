@@ -3,8 +3,8 @@ import {
   OverrideSchema,
   Overrides,
 } from '@berth/contract/gen/chainguard/platform/policies/v1/overrides_pb.js'
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { alreadyExists, type FieldViolation, notFound } from '../../api/errors.ts'
 import { checkDescription, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'

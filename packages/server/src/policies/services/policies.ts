@@ -8,8 +8,8 @@ import {
   PolicySchema,
   PolicyType,
 } from '@berth/contract/gen/chainguard/platform/policies/v1/policies_pb.js'
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import {
   alreadyExists,
   type FieldViolation,
@@ -30,7 +30,7 @@ import type { Tx } from '../../storage/db.ts'
 import { listPage } from '../../storage/list/list.ts'
 import type { PolicyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { compileExpression, isRule, validateExpression } from '../expressions/expression.ts'
+import { compileExpression, isRule, validateExpression } from '../expressions/compiled.ts'
 import type { Diagnostic } from '../expressions/source.ts'
 import {
   allowUnknown,
@@ -66,7 +66,7 @@ export function policiesService(store: Store) {
         call,
         async (tx) => {
           await lockGroup(db, tx, parent)
-          requireValid(...checkPolicy(requested))
+          requireValid(...(await checkPolicy(requested)))
           await incrementRevision(db, tx, parent)
           await requireBelowMax(tx, 'policies', parent, { max: limits.policiesMax, label: 'policies' })
           const { name, description, expression } = requested
@@ -82,7 +82,7 @@ export function policiesService(store: Store) {
             updated_ms: now,
           }
           await tx.insertInto('policies').values(row).execute()
-          return { uid: row.uid, response: toPolicy(row) }
+          return { uid: row.uid, response: await toPolicy(row) }
         },
         () => nameTaken(parent, requested.name),
       )
@@ -98,11 +98,11 @@ export function policiesService(store: Store) {
           await incrementRevision(db, tx, scope)
           const row = await findRow(tx, 'policies', scope)
           if (row === undefined) throw notFound(POLICY_TYPE, scope)
-          requireValid(...checkPolicy(requested))
+          requireValid(...(await checkPolicy(requested)))
           const { name, description, expression } = requested
           if (name === row.name && description === row.description && expression === row.expression)
-            return { uid: scope, response: toPolicy(row), unchanged: true }
-          await requireBindingsFit(tx, scope, compileExpression(expression) as PolicyRule)
+            return { uid: scope, response: await toPolicy(row), unchanged: true }
+          await requireBindingsFit(tx, scope, (await compileExpression(expression)) as PolicyRule)
           const updated_ms = Math.max(clock(), Number(row.updated_ms) + 1)
           const changed = { name, description, expression, updated_ms }
           await tx
@@ -111,7 +111,7 @@ export function policiesService(store: Store) {
             .where('root', '=', row.root)
             .where('uid', '=', scope)
             .execute()
-          return { uid: scope, response: toPolicy({ ...row, ...changed }) }
+          return { uid: scope, response: await toPolicy({ ...row, ...changed }) }
         },
         () => nameTaken(scope.slice(0, scope.lastIndexOf('/')), requested.name),
       )
@@ -134,7 +134,7 @@ export function policiesService(store: Store) {
       })
       return {
         $typeName: 'chainguard.platform.policies.v1.PolicyList' as const,
-        items: rows.map(toPolicy),
+        items: await Promise.all(rows.map(toPolicy)),
         ...page,
       }
     },
@@ -165,7 +165,7 @@ export function policiesService(store: Store) {
       requireCapabilitiesAnywhere(authorizationOf(call).grants, createCapability)
       const errors =
         type === ExpressionType.CEL
-          ? validateExpression(expression, readSchemas(parameterSchemas))
+          ? await validateExpression(expression, readSchemas(parameterSchemas))
           : [{ line: 0, column: 0, message: languageProblem(type) }]
       return {
         $typeName: 'chainguard.platform.policies.v1.ValidatePolicyResponse' as const,
@@ -206,7 +206,7 @@ function nameTaken(parent: string, name: string) {
   return alreadyExists(POLICY_TYPE, name, `group ${parent} already has a policy with the name ${name}`)
 }
 
-function checkPolicy(policy: Policy): (FieldViolation | undefined)[] {
+async function checkPolicy(policy: Policy): Promise<(FieldViolation | undefined)[]> {
   const { name, description, expression, supportedResourceType, supportedResourceTypes } = policy
   const isSystemName = systemPolicyByName.has(name)
   return [
@@ -217,7 +217,7 @@ function checkPolicy(policy: Policy): (FieldViolation | undefined)[] {
       'supportedResourceType',
       supportedResourceType === '' ? [] : [supportedResourceType],
     ),
-    checkExpressionField(expression),
+    await checkExpressionField(expression),
   ]
 }
 
@@ -229,8 +229,8 @@ export function checkResourceTypes(field: string, types: readonly string[]): (Fi
   ]
 }
 
-function checkExpressionField(expression: string): FieldViolation | undefined {
-  const compiled = compileExpression(expression)
+async function checkExpressionField(expression: string): Promise<FieldViolation | undefined> {
+  const compiled = await compileExpression(expression)
   if (isRule(compiled)) return undefined
   return { field: 'expression', description: describe(compiled[0]) }
 }
@@ -264,9 +264,9 @@ async function requireBindingsFit(tx: Tx, policy: string, rule: PolicyRule): Pro
   }
 }
 
-function toPolicy(row: PolicyRow): Policy {
+async function toPolicy(row: PolicyRow): Promise<Policy> {
   const system = systemPolicyByUid.get(row.uid)
-  const compiled = system ?? compileExpression(row.expression)
+  const compiled = system ?? (await compileExpression(row.expression))
   const parameters = 'parameters' in compiled ? compiled.parameters : []
   return create(PolicySchema, {
     id: row.uid,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { DAY_MS, limits } from '../../config/limits.ts'
 import type { ImageFacts } from '../facts/image-facts.ts'
 import type { Parameters } from '../rules/parameters.ts'
-import { compileExpression, isRule, validateExpression } from './expression.ts'
+import { compileExpression, isRule, validateExpression } from './compiled.ts'
 
 const now = Date.parse('2026-11-23T00:00:00Z')
 
@@ -35,8 +35,8 @@ const image: ImageFacts = {
   end_of_life: now + 100 * DAY_MS,
 }
 
-function evaluate(expression: string, parameters: Parameters = {}, facts: Partial<ImageFacts> = image) {
-  const rule = compileExpression(expression)
+async function evaluate(expression: string, parameters: Parameters = {}, facts: Partial<ImageFacts> = image) {
+  const rule = await compileExpression(expression)
   assert.ok(isRule(rule), JSON.stringify(rule))
   return rule.evaluate(facts, parameters, now) === undefined
 }
@@ -74,14 +74,14 @@ describe('expressions of policies', () => {
     ['// a comment\nimage.tag != ""', true],
   ]
   for (const [expression, allowed] of cases)
-    test(`${expression} is ${allowed}`, () => assert.equal(evaluate(expression), allowed))
+    test(`${expression} is ${allowed}`, async () => assert.equal(await evaluate(expression), allowed))
 
-  test('parameters have their declared types and defaults', () => {
+  test('parameters have their declared types and defaults', async () => {
     const text = `// param days: integer = 30 -- age in days
 // param tags: string_list
 // param strict: boolean = false
 now - image.created < duration("24h") * 1 || params.days > 9 && image.tag in params.tags && !params.strict`
-    const rule = compileExpression(text.replace(' * 1', ''))
+    const rule = await compileExpression(text.replace(' * 1', ''))
     assert.ok(isRule(rule), JSON.stringify(rule))
     assert.deepEqual(rule.parameters, [
       { name: 'days', type: 'integer', description: 'age in days', default: 30 },
@@ -92,21 +92,21 @@ now - image.created < duration("24h") * 1 || params.days > 9 && image.tag in par
     assert.notEqual(rule.evaluate(image, { days: 9, tags: ['v1.2.3'], strict: false }, now), undefined)
   })
 
-  test('needs the facts that it names, and no others', () => {
-    const rule = compileExpression('image.tags.exists(t, t == image.tag) || has(image.labels.a)')
+  test('needs the facts that it names, and no others', async () => {
+    const rule = await compileExpression('image.tags.exists(t, t == image.tag) || has(image.labels.a)')
     assert.ok(isRule(rule))
     assert.deepEqual(new Set(rule.needs({})), new Set(['tags', 'tag', 'labels']))
   })
 
-  test('a missing key cannot be evaluated', () => {
-    const rule = compileExpression('image.labels["missing"] == "x"')
+  test('a missing key cannot be evaluated', async () => {
+    const rule = await compileExpression('image.labels["missing"] == "x"')
     assert.ok(isRule(rule))
     assert.throws(() => rule.evaluate(image, {}, now), /missing/)
   })
 
-  test(`visits at most policyEvaluationStepsMax (${limits.policyEvaluationStepsMax}) elements`, () => {
+  test(`visits at most policyEvaluationStepsMax (${limits.policyEvaluationStepsMax}) elements`, async () => {
     const packages = new Map(Array.from({ length: 200 }, (_, at) => [`p${at}`, ['1']] as const))
-    const rule = compileExpression('image.packages.all(a, image.packages.all(b, a == b || true))')
+    const rule = await compileExpression('image.packages.all(a, image.packages.all(b, a == b || true))')
     assert.ok(isRule(rule))
     assert.throws(() => rule.evaluate({ ...image, packages }, {}, now), /more than 20000 steps/)
     assert.equal(
@@ -205,8 +205,8 @@ describe('bad expressions', () => {
     ],
   ]
   for (const [name, text, message, line, column] of cases)
-    test(name, () => {
-      const problems = validateExpression(text, [])
+    test(name, async () => {
+      const problems = await validateExpression(text, [])
       assert.ok(problems.length > 0 && problems.length <= limits.policyDiagnosticsMax)
       const found = problems.find((problem) => message.test(problem.message))
       assert.ok(found, JSON.stringify(problems))
@@ -214,8 +214,8 @@ describe('bad expressions', () => {
       if (column !== undefined) assert.equal(found.column, column)
     })
 
-  test('problems are in the order of the text', () => {
-    const problems = validateExpression('foo ||\n  bar ||\n baz', [])
+  test('problems are in the order of the text', async () => {
+    const problems = await validateExpression('foo ||\n  bar ||\n baz', [])
     assert.deepEqual(
       problems.map(({ line, column }) => [line, column]),
       [
