@@ -53,6 +53,7 @@ import { comparableProperties, elementsOf } from './descriptor-properties.ts'
 
 const protocGenEs = fileURLToPath(new URL('../node_modules/.bin/protoc-gen-es', import.meta.url))
 const CALL = /\bfileDesc\("([^"]*)"/
+const DESCRIPTOR = /"[./]+(google\/)?protobuf\/descriptor_pb\.js"/
 const IMPORT = /import \{ ([^}]*) \} from "@bufbuild\/protobuf\/codegenv2";/
 
 const input = readFileSync(0)
@@ -70,10 +71,15 @@ interface Described {
 const described = new Map<string, Described>()
 /** The message of each file in base64, by name. */
 const protos: Record<string, string> = {}
-for (const file of response.file) if (file.name.endsWith('_pb.js')) file.content = addCompactText(file)
+// It has the syntax of proto2, which the compact text cannot express.
+response.file = response.file.filter(({ name }) => !name.startsWith('google/protobuf/descriptor_pb.'))
+for (const file of response.file) {
+  file.content = file.content.replace(DESCRIPTOR, '"@bufbuild/protobuf/wkt"')
+  if (file.name.endsWith('_pb.js')) file.content = addCompactText(file)
+}
 const content = `${JSON.stringify(protos, Object.keys(protos).sort(), 1)}\n`
 // buf runs a plugin for each of its inputs, and the files of errors are one of them.
-const isErrors = request.fileToGenerate.every((file) => file.startsWith('google/rpc/'))
+const isErrors = request.fileToGenerate.some((file) => file.startsWith('google/rpc/'))
 const name = isErrors ? 'error-file-protos.json' : 'file-protos.json'
 response.file.push(create(CodeGeneratorResponse_FileSchema, { name, content }))
 writeSync(1, toBinary(CodeGeneratorResponseSchema, response))
@@ -101,7 +107,7 @@ function describe(file: DescFile): Described {
   if (known !== undefined) return known
   const text = JSON.stringify(compactFile(file))
   const imports = file.dependencies.map((imported) =>
-    imported.name.startsWith('google/protobuf/') ? imported : describe(imported).created,
+    imported.name === 'google/protobuf/descriptor' ? imported : describe(imported).created,
   )
   const created = fileDesc(text, imports)
   described.set(file.name, { text, created })

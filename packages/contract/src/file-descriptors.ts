@@ -62,7 +62,7 @@ export interface WithOptionValues {
  * @param imports what the file imports, in its order
  */
 export function fileDesc(text: string, imports: DescFile[] = []): DescFile {
-  for (const file of imports) if (!(file instanceof SchemaFile)) addLibraryFile(file)
+  for (const file of imports) if (!(file instanceof SchemaFile)) libraryFiles.add(file)
   return new SchemaFile(JSON.parse(text) as CompactFile, imports) as unknown as DescFile
 }
 
@@ -82,18 +82,19 @@ function encodedProtoOf(name: string): string {
 
 /** Messages and enums by full name. */
 const types = new Map<string, DescMessage | DescEnum>()
+/** Files that come with protobuf-es, whose types are added when one of them is needed: a start needs none. */
 const libraryFiles = new Set<DescFile>()
 
-/** Adds the types of a file that comes with protobuf-es. */
-function addLibraryFile(file: DescFile): void {
-  if (libraryFiles.has(file)) return
-  libraryFiles.add(file)
-  for (const type of nestedTypes(file))
-    if (type.kind === 'message' || type.kind === 'enum') types.set(type.typeName, type)
+function addLibraryTypes(): void {
+  for (const file of libraryFiles)
+    for (const type of nestedTypes(file))
+      if (type.kind === 'message' || type.kind === 'enum') types.set(type.typeName, type)
+  libraryFiles.clear()
 }
 
 function typeOf(name: CompactTypeName, file: SchemaFile): DescMessage | DescEnum {
   const typeName = name.startsWith('.') ? `${file.package}${name}` : name
+  if (!types.has(typeName)) addLibraryTypes()
   const type = types.get(typeName)
   if (type === undefined) throw new Error(`${file.name}.proto does not import the file of ${typeName}`)
   return type
@@ -375,14 +376,18 @@ class Extension extends AnyField {
   readonly oneof = undefined
   override readonly typeName: string
   readonly jsonName: string
-  readonly extendee: DescMessage
+  readonly #extendee: CompactTypeName
 
   constructor([extendee, ...compact]: CompactExtension, file: SchemaFile) {
     super(compact, file, true)
     this.file = file
     this.typeName = `${file.package}.${this.name}`
     this.jsonName = `[${this.typeName}]`
-    this.extendee = messageOf(extendee, file)
+    this.#extendee = extendee
+  }
+
+  get extendee(): DescMessage {
+    return messageOf(this.#extendee, this.file)
   }
 
   protected override protos() {

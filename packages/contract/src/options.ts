@@ -7,7 +7,9 @@ import {
   getOption as decodeOption,
   type getOption as protobufGetOption,
   type hasOption as protobufHasOption,
+  type ScalarType,
 } from '@bufbuild/protobuf'
+import { scalarZeroValue } from '@bufbuild/protobuf/reflect'
 import type { CompactOptions } from './compact-file.ts'
 import type { WithOptionValues } from './file-descriptors.ts'
 
@@ -36,8 +38,14 @@ function valueOf(options: CompactOptions | undefined, { number }: DescExtension)
 }
 
 function defaultOf(option: DescExtension): unknown {
-  if (!defaults.has(option)) defaults.set(option, decodeOption({ proto: {} } as never, option))
+  if (!defaults.has(option)) defaults.set(option, createDefault(option))
   return defaults.get(option)
+}
+
+function createDefault({ fieldKind, message, enum: type, scalar }: DescExtension): unknown {
+  if (fieldKind === 'list') return []
+  if (message !== undefined) return create(message)
+  return type === undefined ? scalarZeroValue(scalar as ScalarType, false) : type.values[0]?.number
 }
 
 function messageOf(value: Record<string, unknown>, { message: schema }: DescExtension): unknown {

@@ -4,8 +4,9 @@
 
 import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Empty, FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { Empty } from "../google/protobuf/empty_pb.js";
 import type { Capability } from "../capabilities/capabilities_pb.js";
+import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file annotations/auth.proto.

@@ -5,7 +5,8 @@
 import { extDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc } from "../../src/file-descriptors.ts";
 import { file_capabilities_capabilities } from "../capabilities/capabilities_pb.js";
-import { file_google_protobuf_descriptor, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "../google/protobuf/empty_pb.js";
 
 /**
  * Describes the file annotations/auth.proto.

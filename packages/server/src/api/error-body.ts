@@ -1,3 +1,4 @@
+import { type Any, AnySchema } from '@berth/contract/gen/google/protobuf/any_pb.js'
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -7,8 +8,7 @@ import {
   RetryInfoSchema,
 } from '@berth/contract/gen/google/rpc/error_details_pb.js'
 import { StatusSchema } from '@berth/contract/gen/google/rpc/status_pb.js'
-import { create, toBinary } from '@bufbuild/protobuf'
-import { type Any, anyPack } from '@bufbuild/protobuf/wkt'
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { type ApiError, Code, type Detail } from './errors.ts'
 
 /** The public mapping of google.rpc.Code to HTTP, as in google/rpc/code.proto. FAILED_PRECONDITION is 400, not 412. */
@@ -75,7 +75,7 @@ export function errorBody(error: ApiError, domain: string): string {
 
 /** Returns the same error as a serialised google.rpc.Status, for `grpc-status-details-bin`: same details in the same order. */
 export function statusBytes(error: ApiError, domain: string): Uint8Array {
-  const info = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: error.reason, domain }))
+  const info = pack(ErrorInfoSchema, { reason: error.reason, domain })
   const status = create(StatusSchema, {
     code: error.code,
     message: error.message,
@@ -125,11 +125,16 @@ function detailMembers(detail: Detail): Record<string, unknown> {
   }
 }
 
+function pack<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): Any {
+  const value = toBinary(schema, create(schema, init))
+  return create(AnySchema, { typeUrl: `type.googleapis.com/${schema.typeName}`, value })
+}
+
 function packDetail(detail: Detail): Any {
   switch (detail.kind) {
     case 'BadRequest': {
       const fieldViolations = detail.fieldViolations.map(({ field, description }) => ({ field, description }))
-      return anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations }))
+      return pack(BadRequestSchema, { fieldViolations })
     }
     case 'PreconditionFailure': {
       const violations = detail.violations.map(({ type, subject = '', description }) => ({
@@ -137,23 +142,20 @@ function packDetail(detail: Detail): Any {
         subject,
         description,
       }))
-      return anyPack(PreconditionFailureSchema, create(PreconditionFailureSchema, { violations }))
+      return pack(PreconditionFailureSchema, { violations })
     }
     case 'ResourceInfo': {
       const { resourceType, resourceName, description = '' } = detail
-      return anyPack(
-        ResourceInfoSchema,
-        create(ResourceInfoSchema, { resourceType, resourceName, description }),
-      )
+      return pack(ResourceInfoSchema, { resourceType, resourceName, description })
     }
     case 'RetryInfo': {
       const ms = ceilMs(detail.retryDelayMs)
       const retryDelay = { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 }
-      return anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay }))
+      return pack(RetryInfoSchema, { retryDelay })
     }
     case 'QuotaFailure': {
       const violations = detail.violations.map(({ subject, description }) => ({ subject, description }))
-      return anyPack(QuotaFailureSchema, create(QuotaFailureSchema, { violations }))
+      return pack(QuotaFailureSchema, { violations })
     }
   }
 }

@@ -18,7 +18,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "../protobuf/duration_pb.js";
 
 /**
  * Describes the file google/rpc/error_details.proto.

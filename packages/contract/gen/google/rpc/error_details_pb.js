@@ -18,7 +18,7 @@
 
 import { messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc } from "../../../src/file-descriptors.ts";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "../protobuf/duration_pb.js";
 
 /**
  * Describes the file google/rpc/error_details.proto.

@@ -18,7 +18,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Any } from "@bufbuild/protobuf/wkt";
+import type { Any } from "../protobuf/any_pb.js";
 
 /**
  * Describes the file google/rpc/status.proto.

@@ -18,7 +18,7 @@
 
 import { messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc } from "../../../src/file-descriptors.ts";
-import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_any } from "../protobuf/any_pb.js";
 
 /**
  * Describes the file google/rpc/status.proto.

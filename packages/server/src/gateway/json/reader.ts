@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
+import { ListValueSchema, NullValue, ValueSchema } from '@berth/contract/gen/google/protobuf/struct_pb.js'
 import { hasNul, NUL_VIOLATION } from '@berth/contract/nul.ts'
 import { strictMessages } from '@berth/contract/strict-messages.ts'
 import { parseDuration, parseTimestamp } from '@berth/contract/timestamp-text.ts'
@@ -12,7 +13,7 @@ import {
   type MessageShape,
   ScalarType,
 } from '@bufbuild/protobuf'
-import { ListValueSchema, NullValue, type Value, ValueSchema } from '@bufbuild/protobuf/wkt'
+import type { Value } from '@bufbuild/protobuf/wkt'
 import { invalidArgument, invalidPart } from '../../api/errors.ts'
 import { fieldByName, isLeafMessage } from '../../api/field-mask.ts'
 import { limits } from '../../config/limits.ts'

@@ -1,5 +1,5 @@
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { permissionDenied } from '../../api/errors.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { depthOf } from '../../api/uid.ts'

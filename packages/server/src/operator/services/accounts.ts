@@ -7,8 +7,8 @@ import {
   OperatorAccountSchema,
   OperatorAccountsService,
 } from '@berth/contract/gen/berth/operator/v1/accounts_pb.js'
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import {
   alreadyExists,
   failedPrecondition,

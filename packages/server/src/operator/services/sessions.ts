@@ -6,8 +6,8 @@ import {
   OperatorSessionsService,
   SessionKind,
 } from '@berth/contract/gen/berth/operator/v1/sessions_pb.js'
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { invalidArgument, notFound } from '../../api/errors.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'

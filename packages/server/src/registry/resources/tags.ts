@@ -6,9 +6,10 @@ import {
   TagSchema,
   TagsService,
 } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema, type Timestamp } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'

@@ -1,3 +1,4 @@
+import { EmptySchema } from '@berth/contract/gen/google/protobuf/empty_pb.js'
 import {
   create,
   type DescMessage,
@@ -6,7 +7,7 @@ import {
   type Message,
   type MessageShape,
 } from '@bufbuild/protobuf'
-import { EmptySchema, type FieldMask } from '@bufbuild/protobuf/wkt'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { type ApiError, type FieldViolation, notFound } from '../../api/errors.ts'
 import { requireValid } from '../../api/fields.ts'
 import { applyUpdate } from '../../api/messages.ts'

@@ -10,7 +10,7 @@ import { file_berth_annotations_v1_example } from "../../annotations/v1/example_
 import { file_chainguard_platform_iam_v2beta1_role_bindings } from "../../../chainguard/platform/iam/v2beta1/role_bindings_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/iam/v1/access.proto.

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { RoleBinding } from "../../../chainguard/platform/iam/v2beta1/role_bindings_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/iam/v1/invitations.proto.

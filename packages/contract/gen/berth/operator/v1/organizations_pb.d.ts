@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/operator/v1/organizations.proto.

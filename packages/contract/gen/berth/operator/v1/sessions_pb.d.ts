@@ -4,7 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
+import type { EmptySchema } from "../../../google/protobuf/empty_pb.js";
 
 /**
  * Describes the file berth/operator/v1/sessions.proto.

@@ -9,7 +9,8 @@ import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
 import { file_berth_annotations_v1_example } from "../../annotations/v1/example_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "../../../google/protobuf/empty_pb.js";
+import { file_google_protobuf_timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/operator/v1/sessions.proto.

@@ -4,7 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "../../../google/protobuf/duration_pb.js";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/operator/v1/storage.proto.

@@ -6,7 +6,7 @@ import { enumDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_berth_annotations_v1_example } from "../../annotations/v1/example_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/registry/v1/manifest.proto.

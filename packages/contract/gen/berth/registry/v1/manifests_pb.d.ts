@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "../../../google/protobuf/duration_pb.js";
 import type { RetentionVerdict } from "./repo_policies_pb.js";
 import type { Manifest, ManifestKind, ManifestSchema } from "./manifest_pb.js";
 

@@ -11,7 +11,7 @@ import { file_berth_registry_v1_manifest } from "./manifest_pb.js";
 import { file_berth_registry_v1_repo_policies } from "./repo_policies_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "../../../google/protobuf/duration_pb.js";
 
 /**
  * Describes the file berth/registry/v1/manifests.proto.

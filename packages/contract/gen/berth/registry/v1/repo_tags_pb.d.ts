@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Tag } from "../../../chainguard/platform/registry/v2beta1/tags_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "../../../google/protobuf/duration_pb.js";
 
 /**
  * Describes the file berth/registry/v1/repo_tags.proto.

@@ -10,7 +10,7 @@ import { file_berth_annotations_v1_example } from "../../annotations/v1/example_
 import { file_chainguard_platform_registry_v2beta1_tags } from "../../../chainguard/platform/registry/v2beta1/tags_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "../../../google/protobuf/duration_pb.js";
 
 /**
  * Describes the file berth/registry/v1/repo_tags.proto.

@@ -4,9 +4,12 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Duration, EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "../../../google/protobuf/duration_pb.js";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
 import type { ImportedDocument } from "./documents_pb.js";
 import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
+import type { FieldMask } from "../../../google/protobuf/field_mask_pb.js";
+import type { EmptySchema } from "../../../google/protobuf/empty_pb.js";
 
 /**
  * Describes the file berth/vulnerabilities/v1/feeds.proto.

@@ -4,7 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
+import type { FieldMask } from "../../../google/protobuf/field_mask_pb.js";
 
 /**
  * Describes the file berth/vulnerabilities/v1/publications.proto.

@@ -9,7 +9,7 @@ import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
 import { file_chainguard_platform_vulnerabilities_v2beta1_advisories } from "../../../chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file berth/vulnerabilities/v1/summaries.proto.

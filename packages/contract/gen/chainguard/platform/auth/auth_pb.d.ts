@@ -4,9 +4,10 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
 import type { Group } from "../iam/groups_pb.js";
 import type { Role } from "../iam/roles_pb.js";
+import type { EmptySchema } from "../../../google/protobuf/empty_pb.js";
 
 /**
  * Describes the file chainguard/platform/auth/auth.proto.

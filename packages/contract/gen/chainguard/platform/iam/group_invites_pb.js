@@ -8,7 +8,9 @@ import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_chainguard_platform_iam_roles } from "./roles_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "../../../google/protobuf/duration_pb.js";
+import { file_google_protobuf_empty } from "../../../google/protobuf/empty_pb.js";
+import { file_google_protobuf_timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file chainguard/platform/iam/group_invites.proto.

@@ -6,8 +6,9 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Group } from "./groups_pb.js";
 import type { Role } from "./roles_pb.js";
-import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "../../../google/protobuf/timestamp_pb.js";
 import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
+import type { EmptySchema } from "../../../google/protobuf/empty_pb.js";
 
 /**
  * Describes the file chainguard/platform/iam/role_bindings.proto.

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema } from "../../../google/protobuf/empty_pb.js";
 
 /**
  * Describes the file chainguard/platform/iam/roles.proto.

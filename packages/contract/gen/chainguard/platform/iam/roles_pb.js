@@ -7,7 +7,7 @@ import { fileDesc } from "../../../../src/file-descriptors.ts";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
-import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "../../../google/protobuf/empty_pb.js";
 import { file_platform_common_v1_uidp_platform } from "../../../platform/common/v1/uidp.platform_pb.js";
 
 /**

@@ -4,7 +4,7 @@
 
 import { enumDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc } from "../../../../src/file-descriptors.ts";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "../../../google/protobuf/timestamp_pb.js";
 
 /**
  * Describes the file chainguard/platform/tenant/reports.proto.

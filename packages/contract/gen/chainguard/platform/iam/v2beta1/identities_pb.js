@@ -11,7 +11,9 @@ import { file_berth_annotations_v1_example } from "../../../../berth/annotations
 import { file_google_api_annotations } from "../../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../../google/api/field_behavior_pb.js";
 import { file_google_api_resource } from "../../../../google/api/resource_pb.js";
-import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "../../../../google/protobuf/empty_pb.js";
+import { file_google_protobuf_field_mask } from "../../../../google/protobuf/field_mask_pb.js";
+import { file_google_protobuf_timestamp } from "../../../../google/protobuf/timestamp_pb.js";
 import { file_platform_common_v1_uidp_platform } from "../../../../platform/common/v1/uidp.platform_pb.js";
 
 /**
