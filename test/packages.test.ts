@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { PackageDirectory } from '../scripts/packages/definitions.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
 import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { eventually } from './support/eventually.ts'
 import { EXAMPLE_OUTPUT, installExample, typeCheck } from './support/packages/client-example.ts'
 import { packedPackages } from './support/packages/packed-packages.ts'
 import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
@@ -69,6 +79,49 @@ describe('the published packages', () => {
     const ofServer = loaded.filter((file) => /^lib\/serve\/(server|shared|libraries)-/.test(file))
     assert.equal(ofServer.length, 3, loaded.join())
     assert.ok(loaded.length < 10, loaded.join())
+  })
+
+  test('a start stores the code of its files for the next one, which ignores damaged files', async (t) => {
+    const as = join(directory, 'berth/package/bin/berth.js')
+    const cache = temporaryDirectory(t)
+    const stored = () => globSync(join(cache, '*', '*.code')).sort()
+    /** Starts and stops a server. Returns the stored code. */
+    const start = async (whileRunning: () => unknown = () => undefined) => {
+      const env = {
+        BERTH_DATA_DIR: temporaryDirectory(t),
+        BERTH_DRAIN_DELAY: '0s',
+        NODE_COMPILE_CACHE: cache,
+      }
+      const { url, child, finished } = await serveBerth(t, env, [], { as })
+      assert.equal((await fetch(`${url}/readyz`)).status, 200)
+      await whileRunning()
+      child.kill('SIGTERM')
+      assert.equal((await finished).code, 0)
+      return stored().map((file) => ({ file, ...statSync(file) }))
+    }
+    // A server that is killed later has stored it.
+    const first = await start(() => eventually(stored, (files) => files.length === 3))
+    assert.deepEqual(
+      first.map(({ file }) => basename(file).split('-')[0]),
+      ['libraries', 'server', 'shared'],
+    )
+    for (const { mode } of first) assert.equal(mode & 0o777, 0o600)
+    const second = await start()
+    assert.deepEqual(
+      second.map(({ ino }) => ino),
+      first.map(({ ino }) => ino),
+    )
+    const [libraries = '', server = '', shared = ''] = stored()
+    const damaged = readFileSync(libraries)
+    damaged[damaged.length >> 1]! ^= 1
+    writeFileSync(libraries, damaged)
+    truncateSync(server, 2)
+    chmodSync(shared, 0o666)
+    for (const [index, { file, ino, mode, size }] of (await start()).entries()) {
+      assert.notEqual(ino, first[index]?.ino, file)
+      assert.equal(mode & 0o777, 0o600, file)
+      assert.ok(size > 100_000, file)
+    }
   })
 
   test('the command line has no dependency of the server, and names the package that a command needs', async (t) => {

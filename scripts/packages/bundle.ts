@@ -2,10 +2,11 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSyn
 import { createRequire, findPackageJSON, isBuiltin } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { type Plugin, rolldown } from 'rolldown'
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { groupByStart, type StartGroups } from './group-by-start.ts'
-import { groupForServe } from './group-for-serve.ts'
-import { PROGRAM, PROGRAM_MODE, relativeName, START } from './paths.ts'
+import { groupForServe, serveFiles } from './group-for-serve.ts'
+import { lazyDescriptors } from './lazy-descriptors.ts'
+import { LOAD, PROGRAM, PROGRAM_MODE, relativeName, START } from './paths.ts'
 
 /**
  * `node scripts/packages/bundle.ts DIRECTORY KEPT PACKAGE...`: joins the modules of a linked package into a few files in lib/, because most
@@ -119,11 +120,13 @@ function noCollator(): Plugin {
   }
 }
 
-/** Bundles the program into a library. `createGroups` gets the modules that threads and processes start with. */
+/**
+ * Bundles the program into a library, and returns its files. `createGroups` gets the modules that threads and processes start with.
+ */
 async function bundle(
   library: string,
   createGroups: (started: StartedModules) => StartGroups,
-): Promise<void> {
+): Promise<readonly OutputChunk[]> {
   const started: StartedModules = new Map()
   const groups = createGroups(started)
   const build = await rolldown({
@@ -134,7 +137,7 @@ async function bundle(
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: isExternal,
-    plugins: [linkFiles(library, started), groups.plugin, noCollator()],
+    plugins: [linkFiles(library, started), groups.plugin, noCollator(), lazyDescriptors()],
     // Slow builds are no mistake; a start of the server loads modules that others load on demand.
     checks: { bundlerTimings: false, ineffectiveDynamicImport: false },
     onLog(level, log) {
@@ -158,8 +161,28 @@ async function bundle(
     keepNames: true,
   })
   await build.close()
-  for (const file of output) if (file.type === 'chunk') file.imports.forEach(requireCommonJs)
+  const chunks = output.filter((file) => file.type === 'chunk')
+  for (const { imports } of chunks) imports.forEach(requireCommonJs)
+  return chunks
 }
+
+/** Lets the files that every start of the server runs be loaded with their cached code (ADR 118). */
+function loadFromCache(chunks: readonly OutputChunk[]): void {
+  const names = new Set(
+    chunks.filter(({ name }) => serveFiles.includes(name)).map(({ fileName }) => fileName),
+  )
+  if (names.size !== serveFiles.length) throw new Error(`a start does not load ${serveFiles.join(', ')}`)
+  copyFileSync(LOAD, join(root, SERVE_LIBRARY, basename(LOAD)))
+  for (const { fileName } of chunks) {
+    const file = join(root, SERVE_LIBRARY, fileName)
+    const code = readFileSync(file, 'utf8').replaceAll(requiredFile, (required, name: string) =>
+      names.has(name) ? `require("./${basename(LOAD)}")("${name}")` : required,
+    )
+    writeFileSync(file, code)
+  }
+}
+
+const requiredFile = /\brequire\("\.\/([^"]+)"\)/g
 
 /** Throws for an ECMAScript module: what `require` returns for its default export is another value. */
 function requireCommonJs(name: string): void {
@@ -171,7 +194,7 @@ function requireCommonJs(name: string): void {
 }
 
 await bundle(LIBRARY, (started) => groupByStart(root, started))
-await bundle(SERVE_LIBRARY, () => groupForServe())
+loadFromCache(await bundle(SERVE_LIBRARY, () => groupForServe()))
 for (const file of startedFiles) if (!existsSync(file)) throw new Error(`no bundle contains ${file}`)
 
 for (const module of bundled) if (!relative(root, module).startsWith(kept)) rmSync(module)

@@ -28,6 +28,9 @@ export function groupForServe(): StartGroups {
   return { plugin, fileOf: (module) => (loaded.has(module) ? fileOf(module) : null) }
 }
 
+/** Names of the files. */
+export const serveFiles: readonly string[] = ['libraries', 'server', 'shared']
+
 /** Returns the name of a file. Compiling one large file for the first time would leave 7 MB more memory. */
 function fileOf(module: string): string {
   if (module.includes('/node_modules/')) return 'libraries'

@@ -12,6 +12,9 @@ export const PROGRAM_MODE = 0o755
 /** The source of the program of a bundled package, which chooses the files to load. */
 export const START = 'bin/installed/start.cjs'
 
+/** The source of the module that loads the files of `berth serve`, beside them. */
+export const LOAD = 'bin/installed/load.cjs'
+
 /** Returns the name by which a module in `from` refers to a file. */
 export function relativeName(from: string, to: string): string {
   const path = relative(from, to)

@@ -1,3 +1,5 @@
+import { channel } from 'node:diagnostics_channel'
+
 /** Between two looks for a moment without requests. */
 const INTERVAL_MS = 1000
 
@@ -9,6 +11,8 @@ export function releaseStartMemory(isBusy: () => boolean, onError: (error: unkno
   const timer = setInterval(() => {
     if (isBusy()) return
     clearInterval(timer)
+    // V8 drops the code of functions that ran once; the package stores it for the next start (ADR 118).
+    channel('berth.started').publish(undefined)
     collectGarbage().catch(onError)
   }, INTERVAL_MS)
   timer.unref()
