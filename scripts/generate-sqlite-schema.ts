@@ -26,8 +26,8 @@ import type { WholeSchema } from '../engine.ts'
 export const schema: WholeSchema = {
   migrations: [
 ${list(names)}  ],
-  statements: [
-${list(statements)}  ],
+  script: [
+${list(statements)}  ].join(';\\n'),
 }
 `,
   )

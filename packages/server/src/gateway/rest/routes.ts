@@ -74,6 +74,10 @@ export function mayLackVariable({ method, template, httpMethod }: Route): boolea
 /** All routes of one template. */
 interface Candidate {
   readonly template: PathTemplate
+  /** Segments, extents of the variables, and verb: what decides the values that a match gives. */
+  readonly shape: string
+  /** Where it comes among others: the first number that differs decides, and less is earlier. */
+  readonly rank: readonly number[]
   readonly routes: Map<string, Route>
 }
 
@@ -177,51 +181,59 @@ function insert(root: Node, route: Route): void {
     node.children.set(text, child)
     node = child
   }
-  node.exact ??= { template, routes: new Map() }
+  node.exact ??= newCandidate(template)
   const other = node.exact.routes.get(httpMethod)
   if (other !== undefined) throw ambiguous(route, other)
   node.exact.routes.set(httpMethod, route)
 }
 
 function insertWildcard(node: Node, route: Route): void {
-  const { template, httpMethod } = route
-  for (const { template: other, routes } of node.wildcards) {
-    const conflicting = routes.get(httpMethod)
+  const { httpMethod } = route
+  const candidate = newCandidate(route.template)
+  const { template, shape } = candidate
+  for (const other of node.wildcards) {
+    const conflicting = other.routes.get(httpMethod)
     if (
       conflicting !== undefined &&
-      compareRank(template, other) === 0 &&
-      templatesOverlap(template, other)
+      compareRank(candidate, other) === 0 &&
+      templatesOverlap(template, other.template)
     ) {
       throw ambiguous(route, conflicting)
     }
   }
-  const shape = shapeOf(template)
   // Templates that differ only in the field they fill stand side by side: the values are read by the route's own variables.
-  const same = node.wildcards.find((candidate) => shapeOf(candidate.template) === shape)
-  if (same === undefined) node.wildcards.push({ template, routes: new Map([[httpMethod, route]]) })
-  else same.routes.set(httpMethod, route)
-  node.wildcards.sort((a, b) => compareRank(a.template, b.template))
+  const same = node.wildcards.find((one) => one.shape === shape)
+  if (same !== undefined) {
+    same.routes.set(httpMethod, route)
+    return
+  }
+  candidate.routes.set(httpMethod, route)
+  const later = node.wildcards.findIndex((other) => compareRank(candidate, other) < 0)
+  node.wildcards.splice(later < 0 ? node.wildcards.length : later, 0, candidate)
 }
 
-/** Segments, extents of the variables, and verb: what decides the values that a match gives. */
-function shapeOf({ segments, variables, verb }: PathTemplate): string {
-  return JSON.stringify([segments, variables.map(({ start, end }) => [start, end]), verb])
+function newCandidate(template: PathTemplate): Candidate {
+  const { segments, variables, verb, wildcardIndex: rest } = template
+  return {
+    template,
+    routes: new Map(),
+    shape: JSON.stringify([segments, variables.map(({ start, end }) => [start, end]), verb]),
+    rank: [
+      verb === '' ? 1 : 0,
+      -segments.filter((segment) => typeof segment === 'object').length,
+      rest < 0 ? 0 : 1,
+      -segments.length,
+    ],
+  }
 }
 
 /** Negative when `a` is tried before `b`. */
-function compareRank(a: PathTemplate, b: PathTemplate): number {
-  const rank = ({ segments, wildcardIndex: rest, verb }: PathTemplate) => [
-    verb === '' ? 1 : 0,
-    -segments.filter((segment) => typeof segment === 'object').length,
-    rest < 0 ? 0 : 1,
-    -segments.length,
-  ]
-  const other = rank(b)
-  return (
-    rank(a)
-      .map((value, index) => value - other[index]!)
-      .find((difference) => difference !== 0) ?? 0
-  )
+function compareRank(a: Candidate, b: Candidate): number {
+  for (const [index, value] of a.rank.entries()) {
+    const difference = value - b.rank[index]!
+    if (difference !== 0) return difference
+  }
+  return 0
 }
 
 function ambiguous(a: Route, b: Route): Error {

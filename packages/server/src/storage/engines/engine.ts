@@ -105,7 +105,8 @@ export interface EngineRules extends SqlRules {
 /** What migrations create together, as statements, and their names. */
 export interface WholeSchema {
   readonly migrations: readonly string[]
-  readonly statements: readonly string[]
+  /** One text of all statements. */
+  readonly script: string
 }
 
 /** A server of a distributed database. */

@@ -14,7 +14,7 @@ export async function createSchema({ rules }: Db, kysely: Db['kysely']): Promise
   return await kysely.transaction().execute(async (tx) => {
     // Another process may have created tables meanwhile.
     if (!(await isEmpty(tx))) return []
-    for (const statement of schema.statements) await sql.raw(statement).execute(tx)
+    await sql.raw(schema.script).execute(tx)
     const timestamp = new Date().toISOString()
     const rows = schema.migrations.map((name) => sql`(${name}, ${timestamp})`)
     await sql`insert into migrations (name, timestamp) values ${sql.join(rows)}`.execute(tx)

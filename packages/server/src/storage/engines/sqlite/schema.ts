@@ -40,7 +40,7 @@ export const schema: WholeSchema = {
     "0041-invited-organizations",
     "0042-copying-organizations",
   ],
-  statements: [
+  script: [
     "CREATE TABLE \"migrations\" (\"name\" varchar(255) not null primary key, \"timestamp\" varchar(255) not null)",
     "CREATE TABLE \"migrations_lock\" (\"id\" varchar(255) not null primary key, \"is_locked\" integer default 0 not null)",
     "CREATE TABLE \"groups\" (\"root\" text not null, \"uid\" text not null, \"parent\" text not null, \"created_ms\" integer not null, \"updated_ms\" integer not null, \"name\" text not null, \"description\" text not null, \"verified\" integer not null, \"kind\" integer not null, \"status\" integer not null, constraint \"groups_pk\" primary key (\"root\", \"uid\"))",
@@ -263,5 +263,5 @@ export const schema: WholeSchema = {
     "CREATE INDEX \"invited_organizations_by_organization\" on \"invited_organizations\" (\"organization\", \"root\")",
     "CREATE TABLE \"copying_organizations\" (\"root\" text not null, \"source\" text not null, \"organization\" text not null, constraint \"copying_organizations_pk\" primary key (\"root\", \"source\", \"organization\")) without rowid",
     "insert into \"migrations_lock\" (\"id\", \"is_locked\") values ('migration_lock', 0)",
-  ],
+  ].join(';\n'),
 }

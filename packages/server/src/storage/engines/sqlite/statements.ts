@@ -25,13 +25,20 @@ export function openSqlite(file: string, options: { readonly?: boolean } = {}): 
   return database
 }
 
-/** Rows of one statement, from a cache of prepared statements. */
+/** Between the statements of a script, such as the whole schema. */
+const SEPARATOR = ';\n'
+
+/** Rows of one statement, from a cache of prepared statements. A script has none. */
 export function statementRunner(database: Database.Database) {
   const statements = new LRUCache<string, Database.Statement>({ max: STATEMENTS_MAX })
   const stabilize = planStabilizer(database)
   return (text: string, parameters: readonly unknown[]): QueryResult<unknown> => {
     let statement = statements.get(text)
     if (statement === undefined) {
+      if (parameters.length === 0 && text.includes(SEPARATOR)) {
+        database.exec(text)
+        return { rows: [], numAffectedRows: 0n }
+      }
       statement = database.prepare(stabilize(text))
       statements.set(text, statement)
     }
