@@ -22,7 +22,7 @@ export interface Measured {
   readonly rounds: readonly { readonly cpuUs: number; readonly perSecond: number }[]
 }
 
-const WARM_UP_SECONDS = 1.5
+const WARM_UP_SECONDS = 6
 
 export interface Meter {
   readonly options: Options
@@ -37,7 +37,7 @@ export async function inTurn(
 ): Promise<readonly Measured[]> {
   const { options } = meter
   const each = seconds ?? options.seconds
-  const warmUp = Math.min(WARM_UP_SECONDS, 2 * each)
+  const warmUp = Math.min(WARM_UP_SECONDS, 3 * each)
   for (const side of sides) await side.load(warmUp)
   if (options.profile !== undefined) await profile(meter, sides[0] as Side, each * 2)
   const found = sides.map(() => [] as (Load & { readonly cpuUs: number })[])

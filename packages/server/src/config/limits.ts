@@ -97,6 +97,8 @@ export const limits = {
   cachedMessagesBytesMax: 16 * MIB,
   /** Characters of the caller, scopes and filters of a list that is cached; longer ones would displace what is read more often. */
   cachedListKeyCharsMax: 4 * KIB,
+  /** Bytes of the identities that a process caches for exchanges on SQLite, by an estimate. */
+  cachedIdentitiesBytesMax: 4 * MIB,
   /** Bytes of the manifests that are cached for pulls. */
   cachedManifestBytesMax: 4 * MIB,
   /** Bytes of blobs in files that a process keeps in memory, in pieces of 512 KiB: those being read, and those that were read last. */

@@ -2,6 +2,8 @@ import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { nameShare } from '../../pipeline/request/request-context.ts'
+import { whenReady } from '../../runtime/when-ready.ts'
+import { createVersionCache } from '../../storage/cache/version-cache.ts'
 import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { IdentityRow } from '../../storage/schema/tables.ts'
@@ -135,9 +137,9 @@ async function assumeByAws(
   const { clock, issuerForms } = options
   const aws = { ...options.aws, clock, audiences: issuerForms }
   const isForwardable = checkAwsRequest(request, identity, aws, check)
-  const row = await requireIdentity(identity, options, check, observer)
-  if (row === undefined) return undefined
-  const relationship = relationshipOf(row.relationship_data)
+  const found = await requireIdentity(identity, options, check, observer)
+  if (found === undefined) return undefined
+  const { row, relationship } = found
   if (relationship.case !== 'awsIdentity') {
     checkRelationshipKind(relationship.case, false, check)
     return undefined
@@ -163,9 +165,9 @@ async function assumeByToken(
   const provider =
     identityProvider === undefined ? undefined : await options.people.organizationProvider(identityProvider)
   const identity = attempt.identity ?? (await identityOfPerson(claims, attempt, provider, options))
-  const row = await requireIdentity(identity, options, check, observer)
-  if (row === undefined) return undefined
-  const relationship = relationshipOf(row.relationship_data)
+  const found = await requireIdentity(identity, options, check, observer)
+  if (found === undefined) return undefined
+  const { row, relationship } = found
   const method = methodOf(
     row,
     relationship,
@@ -220,21 +222,49 @@ async function requireIdentity(
   { db }: AssumeOptions,
   check: CheckCondition,
   observer: AssumeObserver,
-): Promise<IdentityRow | undefined> {
+): Promise<StoredIdentity | undefined> {
   nameShare(identity ?? '')
-  const row = identity === undefined ? undefined : await readResource(db, 'identities', identity)
+  const found = identity === undefined ? undefined : await readIdentity(db, identity)
   check({
     name: 'exists',
-    holds: row !== undefined,
+    holds: found !== undefined,
     fault: 'identity',
     reason: 'the identity does not exist',
-    detail: () => ({ expected: 'an identity that exists', actual: row?.uid ?? '' }),
+    detail: () => ({ expected: 'an identity that exists', actual: found?.row.uid ?? '' }),
   })
-  if (row !== undefined) observer.onIdentity(row.uid as Uid)
-  return row
+  if (found !== undefined) observer.onIdentity(found.row.uid as Uid)
+  return found
 }
 
 type Relationship = ReturnType<typeof relationshipOf>
+
+interface StoredIdentity {
+  readonly row: IdentityRow
+  readonly relationship: Relationship
+}
+
+const CACHED_IDENTITIES_MAX = 10_000
+/** Of an identity without its relationship, which takes several times its encoded size. */
+const ROW_BYTES = 2048
+const RELATIONSHIP_FACTOR = 8
+
+const cachedIdentities = createVersionCache<StoredIdentity | undefined>({
+  max: CACHED_IDENTITIES_MAX,
+  maxSize: limits.cachedIdentitiesBytesMax,
+  sizeOf: (found, uid) =>
+    ROW_BYTES + uid.length + RELATIONSHIP_FACTOR * (found?.row.relationship_data.length ?? 0),
+  onlyRepeated: { roughSizeOf: () => ROW_BYTES },
+})
+
+/** Reads an identity; many workloads exchange their tokens for the same one. */
+function readIdentity(db: Db, uid: string): StoredIdentity | undefined | Promise<StoredIdentity | undefined> {
+  return cachedIdentities(db, uid, () =>
+    whenReady(
+      readResource(db, 'identities', uid),
+      (row) => row && { row, relationship: relationshipOf(row.relationship_data) },
+    ),
+  )
+}
 
 /** The method with which a token could assume this identity; undefined if there is none. */
 function methodOf(
