@@ -96,7 +96,10 @@ describe('the published packages', () => {
       assert.equal((await fetch(`${url}/readyz`)).status, 200)
       await whileRunning()
       child.kill('SIGTERM')
-      assert.equal((await finished).code, 0)
+      const { code, stderr } = await finished
+      assert.equal(code, 0)
+      // Node warns of experimental features.
+      assert.doesNotMatch(stderr, /Warning/)
       return stored().map((file) => ({ file, ...statSync(file) }))
     }
     // A server that is killed later has stored it.

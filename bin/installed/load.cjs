@@ -4,7 +4,7 @@ const diagnosticsChannel = require('node:diagnostics_channel')
 const { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
 const Module = require('node:module')
 const { basename, join } = require('node:path')
-const { constants, Script } = require('node:vm')
+const { Script } = require('node:vm')
 const { crc32 } = require('node:zlib')
 
 /** As Node's own wrapper of CommonJS modules. */
@@ -37,7 +37,6 @@ function compile(path) {
     filename: path,
     columnOffset: -WRAPPER[0].length,
     cachedData,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
   if (cache !== undefined && (cachedData === undefined || script.cachedDataRejected))
     uncached.set(cache, script)

@@ -148,6 +148,8 @@ async function bundle(
     dir: join(root, library),
     // Loading these takes less time than loading ECMAScript modules (ADR 117).
     format: 'cjs',
+    // `vm.Script` would need an experimental option for `import()`. Older versions of Node only run commands, and cannot require ECMAScript modules.
+    dynamicImportInCjs: library !== SERVE_LIBRARY,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     codeSplitting: {
