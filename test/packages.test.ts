@@ -102,6 +102,11 @@ describe('the published packages', () => {
       assert.doesNotMatch(stderr, /Warning/)
       return stored().map((file) => ({ file, ...statSync(file) }))
     }
+    // This compiles less than a start.
+    await run(process.execPath, [as, 'serve', '--help'], {
+      env: { ...process.env, NODE_COMPILE_CACHE: cache },
+    })
+    assert.deepEqual(stored(), [])
     // A server that is killed later has stored it.
     const first = await start(() => eventually(stored, (files) => files.length === 3))
     assert.deepEqual(

@@ -1,7 +1,7 @@
 // Loads the files that every start of the server runs, with the code that V8 compiled for them in an earlier start. Node's own cache has only what
 // V8 compiles while it loads a file, and half of a start would be functions that V8 compiles again (ADR 118).
 const diagnosticsChannel = require('node:diagnostics_channel')
-const { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
+const { closeSync, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs')
 const Module = require('node:module')
 const { basename, join } = require('node:path')
 const { Script } = require('node:vm')
@@ -72,14 +72,24 @@ function store() {
     const code = script.createCachedData()
     const checksum = Buffer.alloc(CHECKSUM_BYTES)
     checksum.writeUInt32LE(crc32(code))
+    const incomplete = `${path}.${process.pid}`
     try {
-      const incomplete = `${path}.${process.pid}`
-      writeFileSync(incomplete, Buffer.concat([checksum, code]), { mode: PRIVATE })
+      // `wx` fails for a link that somebody else put there.
+      writeFileSync(incomplete, Buffer.concat([checksum, code]), { mode: PRIVATE, flag: 'wx' })
       renameSync(incomplete, path)
-    } catch {}
+    } catch {
+      try {
+        rmSync(incomplete, { force: true })
+      } catch {}
+    }
   }
   uncached.clear()
 }
 
-diagnosticsChannel.subscribe('berth.started', store)
-process.once('exit', store)
+let isReady = false
+// runtime/start-memory.ts publishes this. What `serve --help` compiles, or a start that fails, is not what starts need.
+diagnosticsChannel.subscribe('berth.start', (state) => {
+  isReady = true
+  if (state === 'idle') store()
+})
+process.once('exit', () => isReady && store())

@@ -196,7 +196,7 @@ function requireCommonJs(name: string): void {
 }
 
 await bundle(LIBRARY, (started) => groupByStart(root, started))
-loadFromCache(await bundle(SERVE_LIBRARY, () => groupForServe()))
+loadFromCache(await bundle(SERVE_LIBRARY, () => groupForServe(root)))
 for (const file of startedFiles) if (!existsSync(file)) throw new Error(`no bundle contains ${file}`)
 
 for (const module of bundled) if (!relative(root, module).startsWith(kept)) rmSync(module)

@@ -10,8 +10,11 @@ const entryModules = [
   'server/src/storage/engines/sqlite/file-lock',
 ]
 
-/** Joins the modules that a start of the server loads into three files (ADR 117). The others are left to the bundler. */
-export function groupForServe(): StartGroups {
+/**
+ * Joins the modules that a start of the server loads into three files (ADR 117). The others are left to the bundler. `root`: the directory of
+ * the package.
+ */
+export function groupForServe(root: string): StartGroups {
   let loaded: ReadonlySet<string> = new Set()
   const plugin: Plugin = {
     name: 'group-for-serve',
@@ -25,14 +28,14 @@ export function groupForServe(): StartGroups {
       loaded = modulesLoadedBy(this, entries)
     },
   }
-  return { plugin, fileOf: (module) => (loaded.has(module) ? fileOf(module) : null) }
+  return { plugin, fileOf: (module) => (loaded.has(module) ? fileOf(root, module) : null) }
 }
 
 /** Names of the files. */
 export const serveFiles: readonly string[] = ['libraries', 'server', 'shared']
 
 /** Returns the name of a file. Compiling one large file for the first time would leave 7 MB more memory. */
-function fileOf(module: string): string {
-  if (module.includes('/node_modules/')) return 'libraries'
+function fileOf(root: string, module: string): string {
+  if (!module.startsWith(`${root}/`)) return 'libraries'
   return module.includes('/packages/server/') ? 'server' : 'shared'
 }
