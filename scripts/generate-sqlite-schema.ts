@@ -27,7 +27,7 @@ export const schema: WholeSchema = {
   migrations: [
 ${list(names)}  ],
   script: [
-${list(statements)}  ].join(';\\n'),
+${list(['-- script', ...statements])}  ].join(';\\n'),
 }
 `,
   )

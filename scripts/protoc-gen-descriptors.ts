@@ -79,7 +79,7 @@ for (const file of response.file) {
 }
 const content = `${JSON.stringify(protos, Object.keys(protos).sort(), 1)}\n`
 // buf runs a plugin for each of its inputs, and the files of errors are one of them.
-const isErrors = request.fileToGenerate.some((file) => file.startsWith('google/rpc/'))
+const isErrors = request.fileToGenerate.every((file) => /^google\/(rpc|protobuf)\//.test(file))
 const name = isErrors ? 'error-file-protos.json' : 'file-protos.json'
 response.file.push(create(CodeGeneratorResponse_FileSchema, { name, content }))
 writeSync(1, toBinary(CodeGeneratorResponseSchema, response))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   globSync,
@@ -12,9 +13,19 @@ import {
 } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import {
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from '@berth/contract/gen/grpc/reflection/v1/reflection_pb.js'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { Client, credentials } from '@grpc/grpc-js'
 import type { PackageDirectory } from '../scripts/packages/definitions.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
 import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { eventually } from './support/eventually.ts'
 import { EXAMPLE_OUTPUT, installExample, typeCheck } from './support/packages/client-example.ts'
@@ -28,6 +39,28 @@ const run = promisify(execFile)
 /** Packages of the server that would make the command line large. */
 const serverPackages =
   /^(kysely|pg|better-sqlite3|hono|pino|prom-client|swagger-ui-dist|@aws-sdk|@opentelemetry)/
+
+/** Longer than a server waits for a second without requests. */
+const IDLE_MS = 2500
+
+/** Returns whether the server describes a symbol by reflection. */
+async function describesSymbol(url: string, symbol: string): Promise<boolean> {
+  const client = new Client(new URL(url).host, credentials.createInsecure())
+  try {
+    const reflection = client.makeBidiStreamRequest(
+      '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+      (request: ServerReflectionRequest) => Buffer.from(toBinary(ServerReflectionRequestSchema, request)),
+      (bytes) => fromBinary(ServerReflectionResponseSchema, bytes),
+    )
+    const messageRequest = { case: 'fileContainingSymbol', value: symbol } as const
+    reflection.write(create(ServerReflectionRequestSchema, { messageRequest }))
+    const [reply] = (await once(reflection, 'data')) as [ServerReflectionResponse]
+    reflection.end()
+    return reply.messageResponse.case === 'fileDescriptorResponse'
+  } finally {
+    client.close()
+  }
+}
 
 describe('the published packages', () => {
   const { directory, tarball } = packedPackages()
@@ -43,7 +76,8 @@ describe('the published packages', () => {
 
   test('the server starts from its package, and serves pages, assets and the API reference', async (t) => {
     const as = await unpack('berth')
-    const { url } = await serveBerth(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, [], { as })
+    const data = { BERTH_DATA_DIR: temporaryDirectory(t) }
+    const { url } = await serveBerth(t, data, [], { as })
     for (const path of [
       '/readyz',
       '/sign-in',
@@ -63,6 +97,14 @@ describe('the published packages', () => {
     const files = [...html.matchAll(/(?:src|href)="(\/console-assets\/[^"]+)"/g)].map(([, path = '']) => path)
     assert.ok(files.length > 2)
     for (const path of files) assert.equal((await fetch(url + path)).status, 200, path)
+    // What is loaded, or created from the schema, when it is needed.
+    assert.ok(await describesSymbol(url, 'google.protobuf.MethodOptions'))
+    const admin = (...args: string[]) => spawnBerth(t, ['admin', ...args], data, { as }).finished
+    await admin('bootstrap', '--name', 'packaged')
+    const token = (await admin('token')).stdout.trim()
+    const expression = { expression: 'image.tag == "v1"', type: 'EXPRESSION_TYPE_CEL' }
+    const validated = await call('POST', `${url}/policies/v1/policies/validate`, { token, body: expression })
+    assert.deepEqual(validated.body, { valid: true, errors: [] }, validated.text)
     // These load other files of the package than a server alone.
     const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_WORKERS: '2' }
     const workers = await serveBerth(t, env, [], { as })
@@ -83,32 +125,47 @@ describe('the published packages', () => {
 
   test('a start stores the code of its files for the next one, which ignores damaged files', async (t) => {
     const as = join(directory, 'berth/package/bin/berth.js')
-    const cache = temporaryDirectory(t)
-    const stored = () => globSync(join(cache, '*', '*.code')).sort()
+    const ownCache = temporaryDirectory(t)
+    const stored = (cache = ownCache) => globSync(join(cache, '*', '*.code')).sort()
     /** Starts and stops a server. Returns the stored code. */
-    const start = async (whileRunning: () => unknown = () => undefined) => {
-      const env = {
+    const start = async ({
+      cache = ownCache,
+      whileRunning,
+      env = {},
+    }: {
+      readonly cache?: string
+      readonly whileRunning?: () => unknown
+      readonly env?: Readonly<Record<string, string>>
+    } = {}) => {
+      const settings = {
         BERTH_DATA_DIR: temporaryDirectory(t),
         BERTH_DRAIN_DELAY: '0s',
         NODE_COMPILE_CACHE: cache,
+        ...env,
       }
-      const { url, child, finished } = await serveBerth(t, env, [], { as })
+      const { url, child, finished } = await serveBerth(t, settings, [], { as })
       assert.equal((await fetch(`${url}/readyz`)).status, 200)
-      await whileRunning()
+      await whileRunning?.()
       child.kill('SIGTERM')
       const { code, stderr } = await finished
       assert.equal(code, 0)
       // Node warns of experimental features.
       assert.doesNotMatch(stderr, /Warning/)
-      return stored().map((file) => ({ file, ...statSync(file) }))
+      return stored(cache).map((file) => ({ file, ...statSync(file) }))
     }
     // This compiles less than a start.
     await run(process.execPath, [as, 'serve', '--help'], {
-      env: { ...process.env, NODE_COMPILE_CACHE: cache },
+      env: { ...process.env, NODE_COMPILE_CACHE: ownCache },
     })
     assert.deepEqual(stored(), [])
     // A server that is killed later has stored it.
-    const first = await start(() => eventually(stored, (files) => files.length === 3))
+    const first = await start({
+      whileRunning: () =>
+        eventually(
+          () => stored(),
+          (files) => files.length === 3,
+        ),
+    })
     assert.deepEqual(
       first.map(({ file }) => basename(file).split('-')[0]),
       ['libraries', 'server', 'shared'],
@@ -119,6 +176,17 @@ describe('the published packages', () => {
       second.map(({ ino }) => ino),
       first.map(({ ino }) => ino),
     )
+    // The supervisor loads the same files, but compiles less of them than workers.
+    const envFile = join(temporaryDirectory(t), 'berth.env')
+    writeFileSync(envFile, 'BERTH_WORKERS=2\n')
+    const ofWorkers = await start({
+      cache: temporaryDirectory(t),
+      env: { BERTH_ENV_FILE: envFile },
+      whileRunning: () => pause(IDLE_MS),
+    })
+    for (const [index, { size }] of ofWorkers.entries())
+      assert.ok(size > 0.9 * (first[index]?.size ?? Number.NaN), `${size} ${first[index]?.size}`)
+    assert.equal(ofWorkers.length, 3)
     const [libraries = '', server = '', shared = ''] = stored()
     const damaged = readFileSync(libraries)
     damaged[damaged.length >> 1]! ^= 1

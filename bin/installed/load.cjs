@@ -1,7 +1,17 @@
 // Loads the files that every start of the server runs, with the code that V8 compiled for them in an earlier start. Node's own cache has only what
-// V8 compiles while it loads a file, and half of a start would be functions that V8 compiles again (ADR 118).
+// V8 compiles while it loads a file, and a fifth of a start would be functions that V8 compiles again (ADR 118).
+const { randomBytes } = require('node:crypto')
 const diagnosticsChannel = require('node:diagnostics_channel')
-const { closeSync, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs')
+const {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs')
 const Module = require('node:module')
 const { basename, join } = require('node:path')
 const { Script } = require('node:vm')
@@ -13,18 +23,23 @@ const CHECKSUM_BYTES = 4
 const OTHERS_MAY_WRITE = 0o022
 const PRIVATE = 0o600
 
-/** Scripts by the paths of their caches, which do not exist yet. */
+/** Scripts without stored code, by the path where it will be. `replaces`: there is a file that cannot be used. */
 const uncached = new Map()
 
-/** As `require` of a file beside this one. */
+/** Loads a file of this directory, like `require`. */
 module.exports = function load(name) {
   const path = join(__dirname, name)
   const known = require.cache[path]
   if (known !== undefined) return known.exports
   const loaded = new Module(path)
   require.cache[path] = loaded
-  const run = compile(path).runInThisContext()
-  run.call(loaded.exports, loaded.exports, Module.createRequire(path), loaded, path, __dirname)
+  try {
+    const run = compile(path).runInThisContext()
+    run.call(loaded.exports, loaded.exports, Module.createRequire(path), loaded, path, __dirname)
+  } catch (error) {
+    delete require.cache[path]
+    throw error
+  }
   loaded.loaded = true
   return loaded.exports
 }
@@ -39,7 +54,7 @@ function compile(path) {
     cachedData,
   })
   if (cache !== undefined && (cachedData === undefined || script.cachedDataRejected))
-    uncached.set(cache, script)
+    uncached.set(cache, { script, replaces: existsSync(cache) })
   return script
 }
 
@@ -49,7 +64,7 @@ function cachePath(path, source) {
   return directory && join(directory, `${basename(path)}-${crc32(source).toString(16)}.code`)
 }
 
-/** V8 trusts its cache, so nobody else may have written it, and it must be complete. */
+/** V8 trusts the code, so the file must belong to this user, no other user may write it, and it must be complete. */
 function readCache(path) {
   let file
   try {
@@ -66,15 +81,16 @@ function readCache(path) {
   }
 }
 
-/** Stores the functions that were compiled until now. Without a cache, starts only take longer, so errors do not matter. */
+/** Stores the functions that were compiled until now. Without them, starts only take longer, so errors do not matter. */
 function store() {
-  for (const [path, script] of uncached) {
-    const code = script.createCachedData()
-    const checksum = Buffer.alloc(CHECKSUM_BYTES)
-    checksum.writeUInt32LE(crc32(code))
-    const incomplete = `${path}.${process.pid}`
+  for (const [path, { script, replaces }] of uncached) {
+    // Another process, such as a worker, may have stored the same.
+    if (!replaces && existsSync(path)) continue
+    const incomplete = `${path}.${randomBytes(8).toString('hex')}`
     try {
-      // `wx` fails for a link that somebody else put there.
+      const code = script.createCachedData()
+      const checksum = Buffer.alloc(CHECKSUM_BYTES)
+      checksum.writeUInt32LE(crc32(code))
       writeFileSync(incomplete, Buffer.concat([checksum, code]), { mode: PRIVATE, flag: 'wx' })
       renameSync(incomplete, path)
     } catch {
@@ -87,7 +103,7 @@ function store() {
 }
 
 let isReady = false
-// runtime/start-memory.ts publishes this. What `serve --help` compiles, or a start that fails, is not what starts need.
+// The server publishes this (serve-node.ts). What `serve --help` compiles, or a start that fails, is not what starts need.
 diagnosticsChannel.subscribe('berth.start', (state) => {
   isReady = true
   if (state === 'idle') store()

@@ -148,7 +148,8 @@ async function bundle(
     dir: join(root, library),
     // Loading these takes less time than loading ECMAScript modules (ADR 117).
     format: 'cjs',
-    // `vm.Script` would need an experimental option for `import()`. Older versions of Node only run commands, and cannot require ECMAScript modules.
+    // `vm.Script` would need an experimental option for `import()`. The commands keep it: older versions of Node, which run only them, cannot
+    // require ECMAScript modules.
     dynamicImportInCjs: library !== SERVE_LIBRARY,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
@@ -177,22 +178,32 @@ function loadFromCache(chunks: readonly OutputChunk[]): void {
   copyFileSync(LOAD, join(root, SERVE_LIBRARY, basename(LOAD)))
   for (const { fileName } of chunks) {
     const file = join(root, SERVE_LIBRARY, fileName)
-    const code = readFileSync(file, 'utf8').replaceAll(requiredFile, (required, name: string) =>
-      names.has(name) ? `require("./${basename(LOAD)}")("${name}")` : required,
-    )
+    const code = readFileSync(file, 'utf8')
+      .replaceAll(requiredFile, (required, name: string) =>
+        names.has(name) ? `require("./${basename(LOAD)}")("${name}")` : required,
+      )
+      // The bundler takes what these return for a CommonJS module.
+      .replaceAll(convertedModule, (converted, required: string, name: string) =>
+        isEcmaScriptModule(name) ? required : converted,
+      )
     writeFileSync(file, code)
   }
 }
 
 const requiredFile = /\brequire\("\.\/([^"]+)"\)/g
+const convertedModule = /\brequire_rolldown_runtime\.__toESM\((require\("([^"]+)"\)), 1\)/g
 
 /** Throws for an ECMAScript module: what `require` returns for its default export is another value. */
 function requireCommonJs(name: string): void {
-  if (isBuiltin(name) || name.endsWith('.cjs')) return
+  if (isEcmaScriptModule(name))
+    throw new Error(`${name} has ECMAScript modules only: import it with import()`)
+}
+
+function isEcmaScriptModule(name: string): boolean {
+  if (isBuiltin(name) || name.endsWith('.cjs')) return false
   const path = createRequire(import.meta.url).resolve(name)
   const { type } = JSON.parse(readFileSync(findPackageJSON(pathToFileURL(path)) ?? '', 'utf8'))
-  if (path.endsWith('.mjs') || (type === 'module' && path.endsWith('.js')))
-    throw new Error(`${name} has ECMAScript modules only: import it with import()`)
+  return path.endsWith('.mjs') || (type === 'module' && path.endsWith('.js'))
 }
 
 await bundle(LIBRARY, (started) => groupByStart(root, started))

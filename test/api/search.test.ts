@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { SearchService } from '@berth/contract/gen/berth/search/v1/search_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
 import {
@@ -56,6 +57,15 @@ onEveryDatabase('search', (cast) => {
     return { organization, root, name, mark, folder, repo, identity, role, image, path, api }
   }
 
+  /** Creates repos whose times of creation differ, by which the server orders them. */
+  const createReposInOrder = async (api: Api, root: string, names: readonly string[]) => {
+    for (const name of names) {
+      await api.create(`registry/repos/${root}`, { name })
+      const createdMs = Date.now()
+      while (Date.now() === createdMs) await pause(1)
+    }
+  }
+
   test('names are found by a prefix of a word: whole names first, then prefixes, then words', async () => {
     const { api, mark, name, path } = await newTree()
     assert.deepEqual(await shown(api, mark), [
@@ -78,8 +88,7 @@ onEveryDatabase('search', (cast) => {
     const { organization, root } = await newTree()
     const { api } = organization.owner
     const mark = newName('y').replace('-', '')
-    for (const name of [`a-${mark}`, `${mark}-a`, `${mark}-b`, mark, `b-${mark}`])
-      await api.create(`registry/repos/${root}`, { name })
+    await createReposInOrder(api, root, [`a-${mark}`, `${mark}-a`, `${mark}-b`, mark, `b-${mark}`])
     const names = (await found(api, mark)).map(({ name }) => name)
     assert.deepEqual(names, [mark, `${mark}-b`, `${mark}-a`, `b-${mark}`, `a-${mark}`])
   })
@@ -202,7 +211,7 @@ onEveryDatabase('search', (cast) => {
   test('results of each kind are limited, and incomplete kinds named', async () => {
     const { api, root } = await newTree()
     const mark = newName('z').replace('-', '')
-    for (const n of [1, 2, 3]) await api.create(`registry/repos/${root}`, { name: `${mark}-${n}` })
+    await createReposInOrder(api, root, [`${mark}-1`, `${mark}-2`, `${mark}-3`])
     await api.create(`iam/groups/${root}`, { name: mark })
     const { body } = await search(api, mark, { max_results: '2' })
     assert.deepEqual(

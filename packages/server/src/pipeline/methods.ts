@@ -54,7 +54,7 @@ export interface MethodOperation extends Operation<Authorization> {
 }
 
 export interface MethodOptions {
-  /** Every method of the contract. A call of one whose options do not say who may call it fails; a test finds such methods. */
+  /** Every method of the contract. Calls of a method without an access rule fail; a test checks all methods. */
   readonly methods: readonly DescMethod[]
   /** A method without a handler responds with UNIMPLEMENTED to callers who may call it. */
   readonly services: readonly ServiceImplementation[]

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import { resolve } from 'node:path'
 import { bestEffortWrite } from '../../api/storage-faults.ts'
 import type { Config } from '../../installation/config.ts'
@@ -5,6 +6,7 @@ import { adoptEnvironment, type EnvironmentResult, readEnvironment } from '../..
 import { applyReloadableSettings, settingsNeedingRestart } from '../../installation/reload.ts'
 import { DEFAULT_DATA_DIR } from '../../installation/settings.ts'
 import { type Berth, startBerth } from '../../main.ts'
+import { loadExpressions } from '../../policies/expressions/compiled.ts'
 import { ShutdownTimeout } from '../../port/shutdown.ts'
 import type { AdjustableLog, Log } from '../../runtime/log.ts'
 import { releaseStartMemory } from '../../runtime/start-memory.ts'
@@ -53,8 +55,23 @@ export async function serveNode({ config, dev, log, env, link, onReady }: NodePr
     { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
     'serving',
   )
-  releaseStartMemory(berth.isBusy, (err) => log.warn({ err }, 'the memory of the start was not released'))
+  startChannel.publish('ready')
+  releaseStartMemory(
+    berth.isBusy,
+    (err) => log.warn({ err }, 'the memory of the start was not released'),
+    () => {
+      startChannel.publish('idle')
+      // A pull must not need a file that an upgrade has removed meanwhile.
+      loadExpressions().catch((err: unknown) => log.warn({ err }, 'the library of policies was not loaded'))
+    },
+  )
 }
+
+/**
+ * Reports `ready`, and `idle` before garbage is collected, when V8 drops the code of functions that ran once: the package stores it for the next
+ * start (ADR 118).
+ */
+const startChannel = channel('berth.start')
 
 /** Exit code of a shutdown that exceeded its deadline, as of `timeout`. */
 const SHUTDOWN_TIMEOUT_EXIT_CODE = 124

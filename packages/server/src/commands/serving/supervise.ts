@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { version } from '../../config/version.ts'
 import type { Config } from '../../installation/config.ts'
 import { ownEnvironment, readEnvironment } from '../../installation/environment.ts'
@@ -21,7 +23,7 @@ export async function supervise(config: Config, dev: boolean): Promise<void> {
     dev,
     version: version(),
     module: new URL('./worker.ts', import.meta.url),
-    processEnv: ownEnvironment(),
+    processEnv: { ...ownEnvironment(), ...compileCache() },
     env: 'env' in started ? started.env : {},
     retryCode: EXIT_UNREACHABLE,
     log,
@@ -42,4 +44,10 @@ export async function supervise(config: Config, dev: boolean): Promise<void> {
   lock?.release()
   if ('code' in end) process.exit(end.code)
   endBySignal(end.signal)
+}
+
+/** Lets workers use the compile cache of this process. Its directory is below the one that the variable names. */
+function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  const directory = getCompileCacheDir()
+  return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) }
 }

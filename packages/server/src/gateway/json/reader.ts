@@ -276,7 +276,8 @@ function readMessage(
     const value = (json as Record<string, unknown>)[name]
     const { field } = member
     // null is a value of google.protobuf.Value; of other types, it is an unset field.
-    if (value === null && (field.fieldKind !== 'message' || field.message !== ValueSchema)) continue
+    if (value === null && (field.fieldKind !== 'message' || field.message.typeName !== ValueSchema.typeName))
+      continue
     const read = member.read(value, join(at, name))
     if (field.oneof === undefined) {
       message[field.localName] = read

@@ -76,7 +76,7 @@ interface Candidate {
   readonly template: PathTemplate
   /** Segments, extents of the variables, and verb: what decides the values that a match gives. */
   readonly shape: string
-  /** Where it comes among others: the first number that differs decides, and less is earlier. */
+  /** Sort key: compared number by number, smaller first. */
   readonly rank: readonly number[]
   readonly routes: Map<string, Route>
 }

@@ -4,17 +4,19 @@ import type { ParameterDeclaration } from '../rules/parameters.ts'
 import type { PolicyRule } from '../rules/policy-rule.ts'
 import type { Diagnostic } from './source.ts'
 
-/** Compiled expressions, by their text. The library of CEL is loaded with the first one, because a start would spend 3 % of its time on it. */
-const compiled = new LRUCache<string, PolicyRule | readonly Diagnostic[]>({
-  max: limits.policyExpressionsCachedMax,
-})
+/** A rule, or the problems of its expression. */
+type Compiled = PolicyRule | readonly Diagnostic[]
+
+/** Compiled expressions, by their text. */
+const compiled = new LRUCache<string, Promise<Compiled>>({ max: limits.policyExpressionsCachedMax })
 
 /** Compiles an expression, or returns its problems. */
-export async function compileExpression(text: string): Promise<PolicyRule | readonly Diagnostic[]> {
+export function compileExpression(text: string): Promise<Compiled> {
   const known = compiled.get(text)
   if (known !== undefined) return known
-  const result = await compile(text, [])
+  const result = compile(text, [])
   compiled.set(text, result)
+  result.catch(() => compiled.delete(text))
   return result
 }
 
@@ -27,11 +29,13 @@ export async function validateExpression(
   return isRule(result) ? [] : result
 }
 
-async function compile(text: string, more: readonly ParameterDeclaration[]) {
-  const library = await import('./expression.ts')
-  return library.compile(text, more)
+async function compile(text: string, more: readonly ParameterDeclaration[]): Promise<Compiled> {
+  return (await loadExpressions()).compile(text, more)
 }
 
-export function isRule(result: PolicyRule | readonly Diagnostic[]): result is PolicyRule {
+/** Loads the library of CEL, for which a start would need 3 % of its time. */
+export const loadExpressions = () => import('./expression.ts')
+
+export function isRule(result: Compiled): result is PolicyRule {
   return !Array.isArray(result)
 }

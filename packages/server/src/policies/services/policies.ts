@@ -61,6 +61,7 @@ export function policiesService(store: Store) {
   return implement(Policies, {
     async createPolicy({ policy: requested = create(PolicySchema) }, call) {
       const parent = requireScope(call).scope as Uid
+      await compileExpression(requested.expression) // the transaction finds it in the cache
       return mutate(
         store,
         call,
@@ -91,6 +92,7 @@ export function policiesService(store: Store) {
     async updatePolicy(requested, call) {
       const { scope } = requireScope(call)
       requireCustom(scope)
+      await compileExpression(requested.expression)
       return mutate(
         store,
         call,

@@ -41,6 +41,7 @@ export const schema: WholeSchema = {
     "0042-copying-organizations",
   ],
   script: [
+    "-- script",
     "CREATE TABLE \"migrations\" (\"name\" varchar(255) not null primary key, \"timestamp\" varchar(255) not null)",
     "CREATE TABLE \"migrations_lock\" (\"id\" varchar(255) not null primary key, \"is_locked\" integer default 0 not null)",
     "CREATE TABLE \"groups\" (\"root\" text not null, \"uid\" text not null, \"parent\" text not null, \"created_ms\" integer not null, \"updated_ms\" integer not null, \"name\" text not null, \"description\" text not null, \"verified\" integer not null, \"kind\" integer not null, \"status\" integer not null, constraint \"groups_pk\" primary key (\"root\", \"uid\"))",

@@ -25,8 +25,8 @@ export function openSqlite(file: string, options: { readonly?: boolean } = {}): 
   return database
 }
 
-/** Between the statements of a script, such as the whole schema. */
-const SEPARATOR = ';\n'
+/** Starts a text of several statements, such as the whole schema. */
+const SCRIPT = '-- script;\n'
 
 /** Rows of one statement, from a cache of prepared statements. A script has none. */
 export function statementRunner(database: Database.Database) {
@@ -35,7 +35,7 @@ export function statementRunner(database: Database.Database) {
   return (text: string, parameters: readonly unknown[]): QueryResult<unknown> => {
     let statement = statements.get(text)
     if (statement === undefined) {
-      if (parameters.length === 0 && text.includes(SEPARATOR)) {
+      if (text.startsWith(SCRIPT)) {
         database.exec(text)
         return { rows: [], numAffectedRows: 0n }
       }
