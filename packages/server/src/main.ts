@@ -29,6 +29,7 @@ import { applyGeneralLimits } from './operator/organization-settings.ts'
 import { clientAddressResolver, createTrustedProxyTest } from './pipeline/limits/client-address.ts'
 import { type Counters, createMemoryCounters } from './pipeline/limits/rate-counters.ts'
 import { createReloadableLimits } from './pipeline/limits/reloadable-limits.ts'
+import { loadExpressions } from './policies/expressions/compiled.ts'
 import { createDecisionRecorder } from './policies/pull/decision-recorder.ts'
 import { pullPolicies } from './policies/pull-policies.ts'
 import { syncSystemPolicies } from './policies/system-policy-rows.ts'
@@ -90,6 +91,8 @@ export interface Berth {
    * ones keep their old value; returns a sentence for each, which names the setting.
    */
   reload(config: Config): Promise<readonly string[]>
+  /** Loads what a start does not need, but pulls do: an upgrade in place may remove its files. */
+  loadLater(): Promise<unknown>
   /** Reopens the file of the access log, after log rotation has moved it. */
   reopenAccessLog(): void
   /**
@@ -421,6 +424,7 @@ export async function startBerth(
         reportFiles()
         return problems
       },
+      loadLater: loadExpressions,
       reopenAccessLog: telemetry.reopen,
       stop({ drainMs = 0 } = {}) {
         startedServer.setServing(false)

@@ -6,7 +6,6 @@ import { adoptEnvironment, type EnvironmentResult, readEnvironment } from '../..
 import { applyReloadableSettings, settingsNeedingRestart } from '../../installation/reload.ts'
 import { DEFAULT_DATA_DIR } from '../../installation/settings.ts'
 import { type Berth, startBerth } from '../../main.ts'
-import { loadExpressions } from '../../policies/expressions/compiled.ts'
 import { ShutdownTimeout } from '../../port/shutdown.ts'
 import type { AdjustableLog, Log } from '../../runtime/log.ts'
 import { releaseStartMemory } from '../../runtime/start-memory.ts'
@@ -61,8 +60,7 @@ export async function serveNode({ config, dev, log, env, link, onReady }: NodePr
     (err) => log.warn({ err }, 'the memory of the start was not released'),
     () => {
       startChannel.publish('idle')
-      // A pull must not need a file that an upgrade has removed meanwhile.
-      loadExpressions().catch((err: unknown) => log.warn({ err }, 'the library of policies was not loaded'))
+      berth.loadLater().catch((err: unknown) => log.warn({ err }, 'the library of policies was not loaded'))
     },
   )
 }
