@@ -471,6 +471,8 @@ consoleSuite(
       await open(`/folders/${folder}?tab=repositories`, 'team')
       await page.getByRole('row', { name: /app/ }).getByText('private').waitFor()
       await page.getByRole('link', { name: 'app', exact: true }).click()
+      // The page of the folder, which is shown until then, has a tab of the same name.
+      await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
       await page.getByRole('tab', { name: 'Settings' }).click()
       await page.getByText('Private: only identities with a role').waitFor()
       const settings = page.url()
