@@ -27,13 +27,13 @@ export function lazyDescriptors(): Plugin {
       const module = modules.exec(id)?.[1] as keyof typeof creators | undefined
       if (module === undefined) return
       const name = creators[module]
-      const isNeeded = module === 'boot' || module === 'file' ? 'true' : 'args[0][lazy] === true'
+      const isLazy = module === 'boot' || module === 'file' ? 'true' : 'args[0][lazy] === true'
       const start = `export function ${name}(`
       if (!code.includes(start)) throw new Error(`${id} has no function ${name}`)
       replaced.add(module)
       return `${code.replace(start, `function create_${name}(`)}${LAZILY}
 export function ${name}(...args) {
-  return ${isNeeded} ? lazily(() => create_${name}(...args)) : create_${name}(...args)
+  return ${isLazy} ? lazily(() => create_${name}(...args)) : create_${name}(...args)
 }`
     },
     buildEnd() {

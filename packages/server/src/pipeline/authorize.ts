@@ -33,7 +33,7 @@ export type AccessRule =
       readonly path: readonly string[]
     }
 
-/** Reads a method's rule. Throws for a method whose options do not say who may call it. */
+/** Reads a method's rule. Throws for a method whose options do not say who may call it: the server must not start. */
 export function accessRuleOf(method: DescMethod): AccessRule {
   const { mode } = getOption(method, iam)
   if (mode.case === 'disabled') return { kind: 'open' }

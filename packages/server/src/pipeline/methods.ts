@@ -54,7 +54,7 @@ export interface MethodOperation extends Operation<Authorization> {
 }
 
 export interface MethodOptions {
-  /** Every method of the contract. Calls of a method without an access rule fail; a test checks all methods. */
+  /** Every method of the contract. Throws for one whose options do not say who may call it, so the server does not start. */
   readonly methods: readonly DescMethod[]
   /** A method without a handler responds with UNIMPLEMENTED to callers who may call it. */
   readonly services: readonly ServiceImplementation[]
@@ -72,9 +72,9 @@ export interface MethodPipeline {
 }
 
 export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions): MethodPipeline {
-  const findOperation = methodOperations(options)
+  const operations = methodOperations(options)
   const operationOf = (method: DescMethod): MethodOperation => {
-    const operation = findOperation(method)
+    const operation = operations.get(method)
     if (operation === undefined) throw unimplemented(`${method.name} is not a method of this server`)
     return operation
   }
@@ -164,50 +164,43 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
   }
 }
 
-/** Returns a function that finds the operation of a method of the contract. A start needs few of them. */
 function methodOperations({
   methods,
   services,
   translations,
   authenticate,
-}: MethodOptions): (method: DescMethod) => MethodOperation | undefined {
+}: MethodOptions): ReadonlyMap<DescMethod, MethodOperation> {
   const handlers = new Map<DescMethod, Handler>()
   const translators = new Map<DescMethod, Translator>()
   const v1Paths = new Map(translations.map(({ service, toV1Path }) => [service, toV1Path]))
   for (const { service, handlers: byName } of services) addMethods(handlers, service, byName)
   for (const { service, translators: byName } of translations) addMethods(translators, service, byName)
-  const known = new Set(methods)
-  const operations = new Map<DescMethod, MethodOperation>()
-
-  const createOperation = (method: DescMethod): MethodOperation => {
-    const rule = accessRuleOf(method)
-    return {
-      name: fullMethodName(method),
-      limitClass: limitClassOf(method),
-      access:
-        rule.kind === 'open'
-          ? undefined
-          : {
-              decidedBy: 'grants',
-              authenticate,
-              authorize: (caller, grants, pathScope) => authorizeHeaders(rule, pathScope, caller, grants),
-            },
-      isV1: isV1(method.parent),
-      method,
-      rule,
-      handler: handlers.get(method) ?? unimplementedMethod(method),
-      translate: translators.get(method),
-      toV1Path: v1Paths.get(method.parent),
-    }
-  }
-
-  return (method) => {
-    const found = operations.get(method)
-    if (found !== undefined || !known.has(method)) return found
-    const operation = createOperation(method)
-    operations.set(method, operation)
-    return operation
-  }
+  return new Map(
+    methods.map((method): [DescMethod, MethodOperation] => {
+      const rule = accessRuleOf(method)
+      return [
+        method,
+        {
+          name: fullMethodName(method),
+          limitClass: limitClassOf(method),
+          access:
+            rule.kind === 'open'
+              ? undefined
+              : {
+                  decidedBy: 'grants',
+                  authenticate,
+                  authorize: (caller, grants, pathScope) => authorizeHeaders(rule, pathScope, caller, grants),
+                },
+          isV1: isV1(method.parent),
+          method,
+          rule,
+          handler: handlers.get(method) ?? unimplementedMethod(method),
+          translate: translators.get(method),
+          toV1Path: v1Paths.get(method.parent),
+        },
+      ]
+    }),
+  )
 }
 
 function addMethods<T>(
