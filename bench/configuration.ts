@@ -1,3 +1,4 @@
+import type { limits } from '@berth/server/config/limits.ts'
 import { type Config, readConfig } from '@berth/server/installation/config.ts'
 import type { Log } from '@berth/server/runtime/log.ts'
 
@@ -10,9 +11,14 @@ export interface Place {
   readonly awsStsEndpoint?: string | undefined
   /** Nothing waits for the disk: what that costs. */
   readonly unsynced?: boolean
+  /** Limits of the server that differ. */
+  readonly limits?: Partial<Record<keyof typeof limits, number>>
   /** More settings of the server. */
   readonly env?: Readonly<Record<string, string>>
 }
+
+/** Each list is read, even if it is repeated. */
+export const noCachedLists = { cachedListKeyCharsMax: 0 } as const
 
 /** A server on a free port of loopback that may fetch the keys of issuers on this machine. */
 export function configurationOf({ dataDir, databaseUrl, awsStsEndpoint, env }: Place): Config {

@@ -8,6 +8,8 @@ import type { Options } from './options.ts'
 export interface Side {
   readonly name: string
   readonly child: Child
+  /** How many times the usual warm-up it needs. */
+  readonly warmUps?: number
   load(seconds: number): Promise<Load>
 }
 
@@ -38,7 +40,7 @@ export async function inTurn(
   const { options } = meter
   const each = seconds ?? options.seconds
   const warmUp = Math.min(WARM_UP_SECONDS, 3 * each)
-  for (const side of sides) await side.load(warmUp)
+  for (const side of sides) await side.load(warmUp * (side.warmUps ?? 1))
   if (options.profile !== undefined) await profile(meter, sides[0] as Side, each * 2)
   const found = sides.map(() => [] as (Load & { readonly cpuUs: number })[])
   for (let round = 1; round <= options.rounds; round++) {

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { limits } from '@berth/server/config/limits.ts'
 import { startBerth } from '@berth/server/main.ts'
 import { issueClientTokens } from '@berth/server/tokens/sessions/client-session.ts'
 import Database from 'better-sqlite3'
@@ -24,6 +25,7 @@ export interface Statement {
 }
 
 const place = JSON.parse(process.argv[2] ?? '') as Place
+Object.assign(limits, place.limits)
 if (place.unsynced === true) await neverSync(place.dataDir)
 const berth = await startBerth(configurationOf(place), log)
 const { addresses, installation } = berth

@@ -1,10 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { openSqlite } from '@berth/server/storage/engines/sqlite/statements.ts'
 import { ORGANIZATION } from '../dataset.ts'
 import { serveParent } from './control.ts'
 import { type LoopRequest, loop } from './loop.ts'
 
-/** Baseline: the row of a new group, alone, in the same table with the same indexes, committed durably every time. */
+/**
+ * Baseline: the row of a new group, alone, in the same table with the same indexes, committed durably every time. In a loop, and for each
+ * request of a bare HTTP server, which shows what HTTP alone costs.
+ */
+
+export interface InsertReady {
+  readonly port: number
+}
 
 const { file, parents } = JSON.parse(process.argv[2] ?? '') as { file: string; parents: string[] }
 const database = openSqlite(file)
@@ -14,11 +23,27 @@ const insert = database.prepare(
 )
 let last = 0
 
-function insertOne(): void {
+/** Returns the row as the JSON that Berth responds with. */
+function insertOne(): string {
   const parent = parents[last++ % parents.length] as string
   const uid = `${parent}/${randomBytes(8).toString('hex')}`
+  const name = `new-${last}`
+  const description = 'A group made by the benchmark'
   const now = Date.now()
-  insert.run([ORGANIZATION, uid, parent, `new-${last}`, 'A group made by the benchmark', now, now, 0, 0, 1])
+  insert.run([ORGANIZATION, uid, parent, name, description, now, now, 0, 0, 1])
+  return JSON.stringify({ uid, name, description, createTime: new Date(now), updateTime: new Date(now) })
 }
 
-serveParent(undefined, { run: (request: LoopRequest) => loop(request, insertOne) })
+const server = createServer((request, response) => {
+  request.resume()
+  request.on('end', () => {
+    const body = insertOne()
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
+    response.end(body)
+  })
+})
+server.listen(0, '127.0.0.1', () =>
+  serveParent({ port: (server.address() as AddressInfo).port } satisfies InsertReady, {
+    run: (request: LoopRequest) => loop(request, () => void insertOne()),
+  }),
+)

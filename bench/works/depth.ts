@@ -1,6 +1,6 @@
 import { limits } from '@berth/server/config/limits.ts'
 import type { Bench, Result } from '../bench.ts'
-import type { Place } from '../configuration.ts'
+import { noCachedLists, type Place } from '../configuration.ts'
 import { ORGANIZATION } from '../dataset.ts'
 import { createResource, cycle, httpLoad, request } from '../http-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
@@ -33,7 +33,7 @@ async function levelsOf(
   place: Place,
   cost: (measured: Measured) => number,
 ): Promise<Result[]> {
-  const berth = await bench.startBerth(place)
+  const berth = await bench.startBerth({ ...place, limits: noCachedLists })
   const { port, token } = berth.ready
   const createGroup = (parent: string, name: string) =>
     createResource(port, token, `${GROUPS}/${parent}`, { name, description: 'A group of the benchmark' })
@@ -73,7 +73,7 @@ async function levelsOf(
     await compare('List, 40 children at level 100 : at level 1', ({ parent }) => [
       `${GROUPS}?uidp.children_of=${parent}&page_size=${PAGE}`,
     ]),
-    await compare('Get at level 100 : at level 1', ({ children }) =>
+    await compare('Get, repeated, at level 100 : at level 1', ({ children }) =>
       children.map((uid) => `${GROUPS}/${uid}`),
     ),
     await compare('authorize (an empty List) at level 100 : at level 1', ({ children }) =>

@@ -1,9 +1,14 @@
 import type { Bench, Result } from '../bench.ts'
 import { ORGANIZATION } from '../dataset.ts'
+import { goals } from '../goals.ts'
 import { createResource, cycle, httpLoad, type Load, request } from '../http-load.ts'
 import { shareOfCpu } from './share.ts'
 
 const CONCURRENT = 16
+const ALGORITHMS = [
+  ['RS256', goals.exchangeRs256],
+  ['ES256', goals.exchangeEs256],
+] as const
 const SUBJECT = 'repository:acme/app:ref:refs/heads/main'
 
 /** Exchange of a subject token whose issuer's keys are known, against one verification and one signature. */
@@ -18,14 +23,14 @@ export async function measureExchange(bench: Bench): Promise<Result[]> {
   const path = `/sts/exchange?aud=${encodeURIComponent(url)}&identity=${encodeURIComponent(identity)}`
 
   const results: Result[] = []
-  for (const alg of ['RS256', 'ES256']) {
+  for (const [alg, goal] of ALGORITHMS) {
     const subjectToken = await issuer.ask<string>('mint', { alg, sub: SUBJECT, aud: url })
     const next = cycle([request('POST', path, { token: subjectToken, body: '' })])
     const jose = await bench.start<undefined>('jose', { alg })
     results.push(
       await shareOfCpu(
         bench,
-        { work: 'exchange', title: `Exchange, ${alg} subject token` },
+        { work: 'exchange', title: `Exchange, ${alg} subject token`, goal },
         {
           name: `Berth ${alg}`,
           child: berth,

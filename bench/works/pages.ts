@@ -1,6 +1,8 @@
 import type { Bench, Result } from '../bench.ts'
 import type { Child } from '../child.ts'
 import type { BerthReady } from '../children/berth.ts'
+import { noCachedLists } from '../configuration.ts'
+import type { DataSet } from '../dataset.ts'
 import { type Goal, goals, type WorkName } from '../goals.ts'
 import { cycle, httpLoad, request } from '../http-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
@@ -13,6 +15,8 @@ type Berth = Child & { readonly ready: BerthReady }
 const LIST = '/iam/v2beta1/groups'
 const CONCURRENT = 4
 const PAGE = 50
+const FIRST = `page_size=${PAGE}`
+const FIRST_BY_NAME = `order_by=name&${FIRST}`
 
 function listSide(name: string, berth: Berth, query: string, connections = CONCURRENT): Side {
   const { port, token } = berth.ready
@@ -21,17 +25,18 @@ function listSide(name: string, berth: Berth, query: string, connections = CONCU
 }
 
 /** The query of the page that starts after `rows` rows, by its page token. */
-async function pageAfter(berth: Berth, rows: number, query = ''): Promise<string> {
+async function pageAfter(berth: Berth, rows: number, query = FIRST): Promise<string> {
   const { port, token } = berth.ready
-  const skip = `skip=${rows - PAGE}&page_size=${PAGE}`
-  const body = await bodyOf(port, request('GET', `${LIST}?${query}${skip}`, { token }))
+  const body = await bodyOf(port, request('GET', `${LIST}?${query}&skip=${rows - PAGE}`, { token }))
   const { nextPageToken } = JSON.parse(body) as { nextPageToken: string }
-  return `${query}page_size=${PAGE}&page_token=${nextPageToken}`
+  return `${query}&page_token=${nextPageToken}`
 }
 
 export async function measurePages(bench: Bench): Promise<Result[]> {
-  const large = await bench.startBerth(await bench.dataSet(bench.sizes.large))
-  const small = await bench.startBerth(await bench.dataSet(bench.sizes.small))
+  const start = async (set: DataSet) =>
+    bench.startBerth({ ...(await bench.dataSet(set)), limits: noCachedLists })
+  const large = await start(bench.sizes.large)
+  const small = await start(bench.sizes.small)
   return pagesOf(bench, 'pages', '', large, small, (measured) => measured.cpuUs)
 }
 
@@ -46,7 +51,6 @@ export async function pagesOf(
 ): Promise<Result[]> {
   const deep = Math.floor(bench.sizes.large.groups / 2)
   const middle = Math.floor(bench.sizes.small.groups / 2)
-  const byName = 'order_by=name&'
   const compare = async (title: string, queries: readonly [string, string], goal: Goal | undefined) => {
     bench.say(`  ${title}`)
     const [ours, theirs] = (await inTurn(bench, [
@@ -56,27 +60,27 @@ export async function pagesOf(
     const value = cost(ours) / cost(theirs)
     return { work, title: `${where}${title}`, value, unit: 'times' as const, goal, ours, theirs }
   }
-  const first = `page_size=${PAGE}`
   const both = (query: string): [string, string] => [query, query]
   return [
-    await compare('first page, many groups : 1,000', both(first), goals.pages),
+    await compare('first page, many groups : 1,000', both(FIRST), goals.pages),
     await compare(
       'keyset page in the middle',
       [await pageAfter(large, deep), await pageAfter(small, middle)],
       goals.pages,
     ),
     await compare('totalCount (page of 1)', both('page_size=1'), goals.pages),
-    await compare('first page by name', both(`${byName}${first}`), undefined),
+    await compare('first page by name', both(FIRST_BY_NAME), undefined),
     await compare(
       'keyset page by name',
-      [await pageAfter(large, deep, byName), await pageAfter(small, middle, byName)],
+      [await pageAfter(large, deep, FIRST_BY_NAME), await pageAfter(small, middle, FIRST_BY_NAME)],
       undefined,
     ),
   ]
 }
 
 export async function measureSkip(bench: Bench): Promise<Result[]> {
-  const berth = await bench.startBerth(await bench.dataSet(bench.sizes.large))
+  const place = await bench.dataSet(bench.sizes.large)
+  const berth = await bench.startBerth({ ...place, limits: noCachedLists })
   return skipOf(bench, 'skip', '', berth, (measured) => measured.cpuUs)
 }
 
@@ -89,8 +93,8 @@ export async function skipOf(
 ): Promise<Result[]> {
   const middle = Math.floor(bench.sizes.large.groups / 2) + 123
   const [ours, theirs] = (await inTurn(bench, [
-    listSide('skip', berth, `page_size=${PAGE}&skip=${middle}`),
-    listSide('first page', berth, `page_size=${PAGE}`),
+    listSide('skip', berth, `${FIRST}&skip=${middle}`),
+    listSide('first page', berth, FIRST),
   ])) as [Measured, Measured]
   const goal = work === 'skip' ? goals.skip : undefined
   const title = `${where}skip to the middle by uid : first page`

@@ -5,7 +5,7 @@ import type { Bench, Result } from '../bench.ts'
 import type { Child } from '../child.ts'
 import type { Program, ProgramReady } from '../children/program.ts'
 import { ORGANIZATION, parentsOf, someGroups } from '../dataset.ts'
-import { goals } from '../goals.ts'
+import { type Goal, goals } from '../goals.ts'
 import { cycle, type HttpTarget, httpClient, httpLoad, request } from '../http-load.ts'
 import { type RegistryClient, registryClient } from '../registry/client.ts'
 import { blobOf, imageOf, newBlobs } from '../registry/content.ts'
@@ -101,7 +101,7 @@ async function besideRegistries(
     title: string,
     connections: number,
     flow: (client: RegistryClient) => Promise<void>,
-    { isPush = false }: { readonly isPush?: boolean } = {},
+    { isPush = false, goal = goals.registry }: { readonly isPush?: boolean; readonly goal?: Goal } = {},
   ) => {
     const all = isPush ? [ours, ...peers] : [ours, ...peers, publicly]
     // What one registry has left to be written would slow the next one down.
@@ -115,7 +115,7 @@ async function besideRegistries(
       const theirs = others[index] as Measured
       const open = isPush ? undefined : others[peers.length]
       results.push(
-        rateResult(`${title}, to ${peer.name}`, mine, theirs, [
+        rateResult(`${title}, to ${peer.name}`, goal, mine, theirs, [
           open === undefined ? '' : `public repo ${(open.perSecond / theirs.perSecond).toFixed(2)}`,
           isPush
             ? `${PUSHES} pushes: ${(PUSHES / mine.perSecond).toFixed(2)} s and ${(PUSHES / theirs.perSecond).toFixed(2)} s; only Berth syncs`
@@ -124,7 +124,9 @@ async function besideRegistries(
       )
     }
   }
-  await compare('manifest by tag', CONNECTIONS, (client) => client.skim('manifests/latest'))
+  await compare('manifest by tag', CONNECTIONS, (client) => client.skim('manifests/latest'), {
+    goal: goals.manifestByTag,
+  })
   await compare('manifest by digest', CONNECTIONS, (client) => client.skim(`manifests/${image.digest}`))
   await compare('blob of 10 MB', CONNECTIONS, (client) => client.skim(`blobs/${large.digest}`))
   await compare(
@@ -140,8 +142,8 @@ async function besideRegistries(
   return results
 }
 
-function rateResult(title: string, ...compared: Parameters<typeof rateRatio>): Result {
-  return { work: 'peers', title, goal: goals.registry, ...rateRatio(...compared) }
+function rateResult(title: string, goal: Goal, ...compared: Parameters<typeof rateRatio>): Result {
+  return { work: 'peers', title, goal, ...rateRatio(...compared) }
 }
 
 const PASSWORD = randomBytes(12).toString('hex')
@@ -198,7 +200,7 @@ async function besidePocketBase(bench: Bench, binary: string): Promise<Result[]>
       side('PocketBase', peer.child, { port: peer.port, next: theirs }),
     ])) as [Measured, Measured]
     results.push(
-      rateResult(`${title}, to PocketBase`, mine, base, [
+      rateResult(`${title}, to PocketBase`, goals.registry, mine, base, [
         title.includes('Create') ? 'PocketBase does not sync' : '',
       ]),
     )

@@ -1,6 +1,7 @@
 import type { Bench, Result } from '../bench.ts'
 import type { Statement } from '../children/berth.ts'
 import type { Place } from '../configuration.ts'
+import { goals } from '../goals.ts'
 import { cycle, httpClient, httpLoad, type Load, request } from '../http-load.ts'
 import { pagesOf, skipOf } from './pages.ts'
 import { CONNECTIONS, getPaths, listPaths } from './rest-reads.ts'
@@ -51,7 +52,7 @@ async function againstSql(
   bench.say(`  ${recorded[1]?.length} statements a request`)
   return shareOfCpu(
     bench,
-    { work: 'postgres', title },
+    { work: 'postgres', title, goal: goals.postgres },
     {
       name: 'Berth',
       child: berth,

@@ -12,13 +12,14 @@ import {
   without,
 } from '@berth/contract/capabilities.ts'
 import { type ApiError, unavailable } from '../api/errors.ts'
-import { isWithin, pathOf, rootOf } from '../api/uid.ts'
+import { isWithin, rootOf } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
 import { createGrowingCache } from '../runtime/caches/growing-cache.ts'
 import type { Store } from '../storage/store.ts'
 import { readVoucher } from '../tokens/sessions/valid-sessions.ts'
+import { capabilitiesAt } from './access/capabilities-at.ts'
 import { type GrantRow, type GrantsStore, readGrantRows, type UnreadRow } from './access/grant-rows.ts'
 import { managedRoleByUid, operatorRole, withCatalogOfOwner } from './managed-roles.ts'
 
@@ -192,17 +193,6 @@ function withCatalogOfOwners(byScope: CapabilitiesByScope): CapabilitiesByScope 
   return new Map(
     [...byScope.keys()].map((scope) => [scope, withCatalogOfOwner(capabilitiesAt(byScope, scope))]),
   )
-}
-
-/** Returns all capabilities at a uid: of roles there, at every group above, and on the platform. */
-function capabilitiesAt(byScope: CapabilitiesByScope, uid: string): CapabilitySet {
-  let held = byScope.get('') ?? noCapabilities
-  if (uid === '') return held
-  for (const group of pathOf(uid)) {
-    const here = byScope.get(group)
-    if (here !== undefined) held = union(held, here)
-  }
-  return held
 }
 
 function narrowToToken(grants: OwnGrants, caller: Caller): Grants {
