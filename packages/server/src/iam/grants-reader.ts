@@ -3,7 +3,6 @@ import {
   capabilitiesIn,
   capabilitySetOf,
   everyCapability,
-  includesAll,
   intersect,
   isGrantable,
   noCapabilities,
@@ -12,15 +11,15 @@ import {
   without,
 } from '@berth/contract/capabilities.ts'
 import { type ApiError, unavailable } from '../api/errors.ts'
-import { isWithin, rootOf } from '../api/uid.ts'
+import { rootOf } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
 import { createGrowingCache } from '../runtime/caches/growing-cache.ts'
 import type { Store } from '../storage/store.ts'
 import { readVoucher } from '../tokens/sessions/valid-sessions.ts'
-import { capabilitiesAt } from './access/capabilities-at.ts'
 import { type GrantRow, type GrantsStore, readGrantRows, type UnreadRow } from './access/grant-rows.ts'
+import { capabilitiesAt, inheritedCapabilities, topmostScopes } from './access/inherited-capabilities.ts'
 import { managedRoleByUid, operatorRole, withCatalogOfOwner } from './managed-roles.ts'
 
 /**
@@ -191,7 +190,7 @@ function sumCapabilities(
 /** Adds the catalog to each scope where the caller holds all that an owner does, also by roles above it. */
 function withCatalogOfOwners(byScope: CapabilitiesByScope): CapabilitiesByScope {
   return new Map(
-    [...byScope.keys()].map((scope) => [scope, withCatalogOfOwner(capabilitiesAt(byScope, scope))]),
+    [...inheritedCapabilities(byScope)].map(([scope, held]) => [scope, withCatalogOfOwner(held)]),
   )
 }
 
@@ -219,6 +218,7 @@ function grantsOf(
   { voucher, hasUserAuthority: actsAsPerson, grantable, unread }: HolderFacts,
 ): OwnGrants {
   const readableScopes = [...capabilitiesByScope.keys()]
+  let inherited: CapabilitiesByScope | undefined
   const requireRead = (organization: string) => {
     if (unread.has(organization)) throw unreadError(organization, unread.get(organization))
   }
@@ -243,9 +243,10 @@ function grantsOf(
     grantable,
     grantableAt: (uid) => intersect(at(uid), grantable),
     scopesHolding(capabilities) {
-      const scopes = readableScopes.filter((group) => includesAll(at(group), capabilities))
+      inherited ??= inheritedCapabilities(capabilitiesByScope)
+      const scopes = topmostScopes(inherited, capabilities)
       if (!scopes.includes('')) requireAll()
-      return scopes.filter((scope) => !scopes.some((other) => other !== scope && isWithin(scope, other)))
+      return scopes
     },
     unread,
   }

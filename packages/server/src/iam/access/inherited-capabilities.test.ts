@@ -5,12 +5,13 @@ import {
   capabilitiesIn,
   capabilitySetOf,
   everyCapability,
+  includesAll,
   intersect,
   noCapabilities,
 } from '@berth/contract/capabilities.ts'
 import fc from 'fast-check'
 import { isWithin } from '../../api/uid.ts'
-import { capabilitiesAt } from './capabilities-at.ts'
+import { capabilitiesAt, inheritedCapabilities, topmostScopes } from './inherited-capabilities.ts'
 
 const some = capabilitiesIn(everyCapability).slice(0, 2)
 const [FIRST, SECOND] = some.map((capability) => capabilitySetOf([capability])) as [
@@ -47,6 +48,29 @@ test('a capability is held at a uid if it is held there, above it or on the plat
         assert.equal(intersect(held, one), isHeld ? one : noCapabilities)
       }
       assert.equal(intersect(held, BOTH), held)
+    }),
+  )
+})
+
+test('all scopes together have what each of them has', () => {
+  fc.assert(
+    fc.property(holdings, (byScope) => {
+      const each = [...byScope.keys()].sort().map((scope) => [scope, capabilitiesAt(byScope, scope)] as const)
+      assert.deepEqual([...inheritedCapabilities(byScope)], each)
+    }),
+  )
+})
+
+test('the topmost scopes with some capabilities are those without such a scope above', () => {
+  fc.assert(
+    fc.property(holdings, fc.constantFrom(FIRST, SECOND, BOTH), (byScope, needed) => {
+      const scopes = [...byScope.keys()].filter((scope) =>
+        includesAll(capabilitiesAt(byScope, scope), needed),
+      )
+      const topmost = scopes.filter(
+        (scope) => !scopes.some((other) => other !== scope && isWithin(scope, other)),
+      )
+      assert.deepEqual(topmostScopes(inheritedCapabilities(byScope), needed), topmost.sort())
     }),
   )
 })
