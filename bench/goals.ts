@@ -11,6 +11,7 @@ export const workNames = [
   'pages',
   'skip',
   'depth',
+  'scopes',
   'wait',
   'postgres',
   'start',

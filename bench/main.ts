@@ -23,6 +23,7 @@ import { measurePostgres } from './works/postgres.ts'
 import { measureRefresh } from './works/refresh.ts'
 import { measureRegistry } from './works/registry.ts'
 import { measureGet, measureList } from './works/rest-reads.ts'
+import { measureScopes } from './works/scopes.ts'
 import { measureStart } from './works/start.ts'
 import { measureTraced } from './works/traced.ts'
 import { measureWait } from './works/wait.ts'
@@ -41,6 +42,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   pages: measurePages,
   skip: measureSkip,
   depth: measureDepth,
+  scopes: measureScopes,
   wait: measureWait,
   postgres: measurePostgres,
   start: measureStart,

@@ -1,0 +1,57 @@
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import type { Bench, Result } from '../bench.ts'
+import { noCachedLists } from '../configuration.ts'
+import { ORGANIZATION, someGroups } from '../dataset.ts'
+import { createResource, httpLoad, request } from '../http-load.ts'
+import { inTurn, type Measured, type Side } from '../rounds.ts'
+
+/** A caller with roles in very many groups against a caller with a role in one of them: the same list. */
+
+const CONCURRENT = 4
+const CREATIONS = 16
+
+export async function measureScopes(bench: Bench): Promise<Result[]> {
+  const set = bench.sizes.usual
+  const place = bench.copyOf(await bench.dataSet(set))
+  const berth = await bench.startBerth({ ...place, limits: noCachedLists })
+  const { port, token } = berth.ready
+  const groups = [...new Set(someGroups(set, bench.options.quick ? 500 : 5000))]
+  const create = (path: string, resource: object) =>
+    createResource(port, token, `/iam/v2beta1/${path}`, resource)
+  const callerIn = async (scopes: readonly string[]) => {
+    const subject = `member of ${scopes.length}`
+    const claimMatch = { issuer: 'https://issuer.example', subject }
+    const identityUid = await create(`identities/${ORGANIZATION}`, { name: subject, claimMatch })
+    const roleUid = managedRoleByName.get('viewer')?.uid
+    for (let at = 0; at < scopes.length; at += CREATIONS) {
+      const some = scopes.slice(at, at + CREATIONS)
+      await Promise.all(some.map((scope) => create(`roleBindings/${scope}`, { identityUid, roleUid })))
+    }
+    const [bearer] = await berth.ask<string[]>('tokensOf', [identityUid])
+    return bearer
+  }
+  const [one] = groups as [string]
+  const side = async (name: string, scopes: readonly string[]): Promise<Side> => {
+    const path = `/iam/v2beta1/groups?uidp.children_of=${one}`
+    const bytes = request('GET', path, { token: await callerIn(scopes) })
+    return {
+      name,
+      child: berth,
+      load: (seconds) => httpLoad({ port, next: () => bytes }, CONCURRENT, seconds),
+    }
+  }
+  const [ours, theirs] = (await inTurn(bench, [
+    await side(`roles in ${groups.length} groups`, groups),
+    await side('a role in one group', [one]),
+  ])) as [Measured, Measured]
+  return [
+    {
+      work: 'scopes',
+      title: `List of children, caller with roles in ${groups.length} groups : in one`,
+      value: ours.cpuUs / theirs.cpuUs,
+      unit: 'times',
+      ours,
+      theirs,
+    },
+  ]
+}
