@@ -43,22 +43,34 @@ export function eventRow({ timeMs, actor, method, uid, requestId, address }: Aud
 
 /** Replaces the id of an event by another one, for an id that is taken. */
 export function assignNewId(row: NewAuditEventRow): void {
-  row.id = eventId(row.created_ms)
+  row.id = idAt(row.created_ms, randomInt(SERIAL_VALUES))
 }
 
 const TIME_DIGITS = 11
-const RANDOM_DIGITS = 5
-const RANDOM_VALUES = 16 ** RANDOM_DIGITS
+const SERIAL_DIGITS = 5
+const SERIAL_VALUES = 16 ** SERIAL_DIGITS
 const TIME_MS_MAX = 16 ** TIME_DIGITS - 1
 
-/** Sorts by time, until the year 2527. Events of the same millisecond differ by their subject and by random bits. */
+let last = { timeMs: 0, serial: 0 }
+
+/**
+ * Sorts by time, until the year 2527. Events of the same millisecond have serial numbers, so that those of one process stay in their order: a
+ * client can create and delete a resource within a millisecond. The first number is random, so that those of several processes differ.
+ */
 function eventId(timeMs: number): string {
-  return timeDigits(timeMs) + randomInt(RANDOM_VALUES).toString(16).padStart(RANDOM_DIGITS, '0')
+  const isNext = timeMs === last.timeMs && last.serial + 1 < SERIAL_VALUES
+  // The lower half, so that enough numbers follow.
+  last = { timeMs, serial: isNext ? last.serial + 1 : randomInt(SERIAL_VALUES / 2) }
+  return idAt(timeMs, last.serial)
+}
+
+function idAt(timeMs: number, serial: number): string {
+  return timeDigits(timeMs) + serial.toString(16).padStart(SERIAL_DIGITS, '0')
 }
 
 /** Returns the lowest id of an event at or after a time. */
 export function firstEventId(timeMs: number): string {
-  return timeDigits(Math.min(Math.max(timeMs, 0), TIME_MS_MAX)).padEnd(TIME_DIGITS + RANDOM_DIGITS, '0')
+  return timeDigits(Math.min(Math.max(timeMs, 0), TIME_MS_MAX)).padEnd(TIME_DIGITS + SERIAL_DIGITS, '0')
 }
 
 function timeDigits(timeMs: number): string {

@@ -269,7 +269,7 @@ export interface TombstoneRow {
 /** An audit event; its parent is its subject. */
 export interface AuditEventRow {
   root: string
-  /** Time and random bits, 16 hexadecimal digits: sorts by time. */
+  /** Time and a serial number, 16 hexadecimal digits: sorts by time. */
   id: string
   /** uid of the subject. */
   parent: string
