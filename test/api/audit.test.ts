@@ -18,7 +18,9 @@ import {
 } from '../support/api/api-fixture.ts'
 import type { GrpcFailure } from '../support/api/grpc.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
+import { bindRole } from '../support/api/tenant.ts'
 import { eventually } from '../support/eventually.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 import { startIssuer } from '../support/tokens/issuer.ts'
 
 const GROUPS = 'chainguard.platform.iam.v2beta1.GroupsService'
@@ -448,3 +450,69 @@ onEveryDatabase('the audit log', (cast) => {
     }
   })
 })
+
+/** Parts of a statement, at most, so that few organizations are too many for one each. */
+const BRANCHES_MAX = 2
+
+onEveryDatabase(
+  'the audit log of a caller with roles in many folders',
+  (cast) => {
+    const eventsOf = async ({ token }: Pick<Api, 'token'>, query: Record<string, string> = {}) => {
+      const seen: Record<string, string>[] = []
+      let totalCount: string
+      for (let page_token = ''; ; ) {
+        const search = new URLSearchParams({ page_size: '3', ...query, page_token })
+        const { status, body, text } = await call('GET', `${cast().berth.url}/audit/v1/events?${search}`, {
+          token,
+        })
+        assert.equal(status, 200, text)
+        seen.push(...body.events)
+        totalCount = body.totalCount
+        page_token = body.nextPageToken
+        if (page_token === '') break
+      }
+      assert.equal(totalCount, String(seen.length))
+      return seen
+    }
+
+    for (const organizations of [1, BRANCHES_MAX, BRANCHES_MAX + 1])
+      test(`has the events of these folders of ${organizations} organizations, page by page`, async () => {
+        const { berth } = cast()
+        const user = await createPerson(berth)
+        const scopes: string[] = []
+        const all: Record<string, string>[] = []
+        for (let n = 0; n < organizations; n++) {
+          const { owner, uid: root } = await cast().organization()
+          let parent = root
+          for (let at = 0; at < 6; at++) {
+            const group = await owner.api.create(`iam/groups/${parent}`, { name: `level-${at}` })
+            const sibling = await owner.api.create(`iam/groups/${parent}`, { name: `sibling-${at}` })
+            await owner.api.create(`iam/groups/${sibling.uid}`, { name: 'child' })
+            if (at % 2 === 1) scopes.push(sibling.uid)
+            if (at === 4) scopes.push(group.uid)
+            parent = group.uid
+          }
+          all.push(...(await eventsOf(owner.api, { page_size: '200', code: '0' })))
+        }
+        for (const scope of scopes) await bindRole(berth, scope, user, 'owner')
+        const reader = { token: await berth.tokenOf(user) }
+        const isWithin = (scope: string) => (event: Record<string, string>) =>
+          event['uid']?.startsWith(`${scope}/`) === true
+        const expected = all.filter((event) => scopes.some((scope) => isWithin(scope)(event)))
+        const created = { method: 'CreateGroup', code: '0' }
+        const byUid = (events: Record<string, string>[]) => events.map((event) => event['uid']).sort()
+        const isCreation = (event: Record<string, string>) =>
+          event['method']?.endsWith('/CreateGroup') === true
+        const listed = await eventsOf(reader, created)
+        assert.deepEqual(byUid(listed), byUid(expected.filter(isCreation)))
+        const times = listed.map((event) => event['createTime'])
+        assert.deepEqual(times, times.toSorted().reverse())
+        const [one] = scopes as [string]
+        assert.deepEqual(
+          byUid(await eventsOf(reader, { ...created, 'uidp.descendants_of': one })),
+          byUid(expected.filter(isCreation).filter(isWithin(one))),
+        )
+      })
+  },
+  { sizes: { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: BRANCHES_MAX } },
+)

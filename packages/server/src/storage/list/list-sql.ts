@@ -154,9 +154,24 @@ export function siblingKeyOf({ rules }: Db, { conditions, order: [first] }: List
   return first?.column === 'uid' && conditions.some(isFamily) ? rules.siblingKey : undefined
 }
 
+/**
+ * Tables without an index by uid, of which lists scan organizations in another order. Parts of the statement for several branches of an
+ * organization would scan it several times.
+ */
+const scannedTables: readonly ListedTable[] = ['audit_events']
+
 /** Each branch gets its own part of the statement, which is an index range; beyond branchesMax they share one. */
-export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
-  return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
+export function splitBranches(
+  { sizes }: Db,
+  table: ListedTable,
+  branches: readonly Branch[],
+): (readonly Branch[])[] {
+  const parts = scannedTables.includes(table) ? byRoot(branches) : branches.map((branch) => [branch])
+  return parts.length > sizes.branchesMax ? [branches] : parts
+}
+
+function byRoot(branches: readonly Branch[]): (readonly Branch[])[] {
+  return [...Map.groupBy(branches, (branch) => rootsOfBranches([branch]).join()).values()]
 }
 
 /** Returns the organizations of branches that share a part of a statement, if the database is distributed. */
@@ -207,7 +222,7 @@ export function computedPageText(
     const value = computed[column]
     return value === undefined ? [] : [{ column, value }]
   })
-  const parts = splitBranches(db, query.branches).map((part) => {
+  const parts = splitBranches(db, query.table, query.branches).map((part) => {
     const values = keys.map(({ column, value }) => `${value(sql)} as ${column}`)
     const columns = [...new Set(['root', 'uid', ...plain]), ...values].join(', ')
     return `select ${columns} from ${table} where ${whereOf(sql, query, part)}`
@@ -226,7 +241,9 @@ export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branc
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
-      ? branchesText(sql, table, branches, query.roots)
+      ? scannedTables.includes(table)
+        ? scannedBranchesText(sql, branches, query.roots)
+        : branchesText(sql, table, branches, query.roots)
       : lookupCondition === undefined
         ? branchText(sql, only)
         : `(root, uid) in (${indexOf(query).rowsSql(sql, lookupCondition, only)})`
@@ -289,6 +306,30 @@ function branchesText(
     where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)}${andIn(sql, 't.root', named)})`
   const all = roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
   return `${all}${andIn(sql, 'root', named)}`
+}
+
+/** The same for a table that is scanned: a row compares its ancestors with the scopes of each level, whose number does not matter. */
+function scannedBranchesText(sql: SqlText, branches: readonly Branch[], named?: NamedRoots): string {
+  const scopes = branches.map((branch) => {
+    if (!('range' in branch)) throw new Error('a table that is scanned has no public rows')
+    const { from, to } = branch.range
+    const scope = from.endsWith('/') ? from.slice(0, -1) : from
+    if (to !== `${scope}0`) throw new Error('a table that is scanned has no order by uid')
+    return scope
+  })
+  const oneOf = (expression: string, values: readonly string[]) => {
+    const data = sql.bind(JSON.stringify(values))
+    return `${expression} in (select one.value from ${sql.rules.jsonTexts(data, 'one')})`
+  }
+  const roots = [...new Set(scopes.map(rootOf))]
+  const [root] = roots
+  const isInRoots =
+    roots.length === 1 && root !== undefined ? `root = ${sql.bind(root)}` : oneOf('root', roots)
+  const isNamed = andIn(sql, 'root', named)
+  const levels = [...Map.groupBy(scopes, ({ length }) => length)].map(([length, uids]) =>
+    oneOf(`substr(uid, 1, ${length})`, uids),
+  )
+  return `${isInRoots}${isNamed} and (${levels.join(' or ')})`
 }
 
 /** Within one organization the order by uid is that by (root, uid), which the indexes have. */

@@ -412,7 +412,7 @@ async function countRows(db: Db, query: ListQuery, scanned: number): Promise<num
     isIndexCondition(only) &&
     query.branches.length <= db.sizes.branchesMax &&
     query.branches.every((branch) => indexOf(query).hasStoredCount(only, branch))
-  const counts = splitBranches(db, query.branches).map((branches) => {
+  const counts = splitBranches(db, table, query.branches).map((branches) => {
     const [branch] = branches
     const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
     // Without another condition the index alone has the answer.
@@ -531,7 +531,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
       ? await runLongText<Row>(db, text, sql)
       : await runText<Row>(db, text, sql)
   }
-  const groups = splitBranches(db, branches)
+  const groups = splitBranches(db, table, branches)
   const siblingKey = siblingKeyOf(db, query)
   const parts = groups.map((part) => {
     const where = [whereOf(sql, query, part)]

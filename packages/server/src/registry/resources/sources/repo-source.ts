@@ -87,7 +87,7 @@ export async function countCopies(
     order: [],
     roots: await readSharedRoots(db, branches),
   }
-  const counts = splitBranches(db, branches).map(
+  const counts = splitBranches(db, 'repos', branches).map(
     (part) => `(select count(*) from repos where ${whereOf(sql, filter, part)})`,
   )
   const [row] = await runLongText<{ n: number | string }>(db, `select ${counts.join(' + ')} as n`, sql)
