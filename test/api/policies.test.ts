@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { systemPolicies } from '@berth/server/policies/rules/system-policies.ts'
+import { syncSystemPolicies } from '@berth/server/policies/system-policy-rows.ts'
 import {
   assertError,
   failedPreconditionError,
@@ -53,6 +54,33 @@ onEveryDatabase('policies, bindings and overrides', (cast) => {
     })
     assert.ok(next.items[0].name <= page.items[1].name)
     assert.deepEqual(await names(policies, { 'uidp.descendants_of': root }), ['pinned'])
+  })
+
+  test('nodes that start at the same time store the system policies once, and change what another version stored', async () => {
+    const { store } = cast().berth.berth.installation
+    const uids = systemPolicies.map(({ uid }) => uid)
+    const stored = () =>
+      store.db.kysely
+        .selectFrom('policies')
+        .select(['name', 'description'])
+        .where('root', 'in', uids)
+        .orderBy('name')
+        .execute()
+    const startNodes = () => Promise.all(Array.from({ length: 4 }, () => syncSystemPolicies(store)))
+    const current = await stored()
+    assert.equal(current.length, systemPolicies.length)
+    for (let attempt = 0; attempt < 10; attempt++) {
+      await store.db.kysely.deleteFrom('policies').where('root', 'in', uids).execute()
+      await startNodes()
+      assert.deepEqual(await stored(), current)
+    }
+    await store.db.kysely
+      .updateTable('policies')
+      .set({ description: 'x' })
+      .where('root', 'in', uids)
+      .execute()
+    await startNodes()
+    assert.deepEqual(await stored(), current)
   })
 
   test('a policy is created, replaced and deleted; the audit log has each change', async () => {

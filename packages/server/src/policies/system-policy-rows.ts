@@ -19,10 +19,18 @@ export async function syncSystemPolicies({ db, clock }: Pick<Store, 'db' | 'cloc
     for (const { uid, name, description } of stale) {
       const now = clock()
       const content = { name, description, updated_ms: now }
+      // Nodes that start at the same time insert the same rows, and names are unique, too: a conflict of the uid alone would let the name fail.
       await tx
         .insertInto('policies')
         .values({ root: uid, uid, parent: '', expression: '', created_ms: now, ...content })
-        .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(content))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+      await tx
+        .updateTable('policies')
+        .set(content)
+        .where('root', '=', uid)
+        .where('uid', '=', uid)
+        .where((policy) => policy.or([policy('name', '<>', name), policy('description', '<>', description)]))
         .execute()
     }
   })
