@@ -19,10 +19,21 @@ const NEEDS_OWN_PROCESS =
   /process\.(memoryUsage|cpuUsage|on)\b|process\.env\[[^\]]+\] = |assign\(process\.env|setDefaultCA|node:(worker_threads|perf_hooks)|createDocumentReader|createFeedBuilder|^before\(/m
 /** Long enough that starting a process is little of it, short enough that no process is left alone at the end of a run. */
 const GROUP_MS_MAX = 120_000
-/** Where a test waits for something that does not keep the process alive, Node would end it, with all tests that follow. */
-const KEEP_ALIVE = `import { after } from 'node:test'
+/** What a process may take to end after its last test. */
+const END_MS_MAX = 60_000
+/**
+ * Where a test waits for something that does not keep the process alive, Node would end it, with all tests that follow. After the last test, the
+ * process fails if it does not end: a server that a failed test did not stop would keep it running until the timeout of the whole file.
+ */
+const LIFETIME = `import { after } from 'node:test'
 const timer = setInterval(() => {}, 2 ** 30)
-after(() => clearInterval(timer))
+after(() => {
+  clearInterval(timer)
+  setTimeout(() => {
+    console.error('the tests have ended, and these are still open:', process.getActiveResourcesInfo().join(', '))
+    process.exit(1)
+  }, ${END_MS_MAX}).unref()
+})
 `
 
 /**
@@ -50,7 +61,7 @@ export function groupFiles(
     const file = join(directory, `group-${at + 1}.mjs`)
     writeFileSync(
       file,
-      KEEP_ALIVE + members.map((member) => `import '${pathToFileURL(resolve(member))}'\n`).join(''),
+      LIFETIME + members.map((member) => `import '${pathToFileURL(resolve(member))}'\n`).join(''),
     )
     return { file, members, expectedMs }
   })

@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { BodyStream, HttpHandler } from '@berth/server/port/http.ts'
 import { selfSignedCertificate } from './support/http/certificate.ts'
 import { http2Session, rawConnection, startPort } from './support/http/port.ts'
+import { readLiveMemory } from './support/live-memory.ts'
 
 /** Bodies that are sent as they come, read by real clients of both versions of HTTP. */
 
@@ -145,11 +146,7 @@ for (const [version, open] of [
         for (; made < total; made += 64 * 1024) yield Buffer.alloc(64 * 1024, made / 65_536)
       }
       const server = await startPort(t, { http: sending(body) })
-      const memory = () => {
-        const { heapUsed, external } = process.memoryUsage()
-        return heapUsed + external
-      }
-      const before = memory()
+      const before = await readLiveMemory()
       let received = 0
       let ahead = 0
       let growth = 0
@@ -160,12 +157,12 @@ for (const [version, open] of [
         if (Math.floor(received / (10 * 1024 * 1024)) === earlier) continue
         await pause(20)
         ahead = Math.max(ahead, made - received)
-        growth = Math.max(growth, memory() - before)
+        growth = Math.max(growth, (await readLiveMemory()) - before)
       }
       assert.equal(received, total)
       // Besides the buffers of the system, which are not the process's own.
       assert.ok(ahead < 32 * 1024 * 1024, `${ahead} bytes ahead of the reader`)
-      assert.ok(growth < 100 * 1024 * 1024, `${growth} bytes more memory`)
+      assert.ok(growth < 50 * 1024 * 1024, `${growth} bytes more memory`)
     })
 
     test('is not made when its client does not read', async (t) => {
