@@ -158,6 +158,7 @@ async function statementsOf(
       grantableAt: () => {
         throw new Error('not asked for')
       },
+      isHeldAnywhere: () => true,
       scopesHolding: () => scopes,
     },
     everyCapability,

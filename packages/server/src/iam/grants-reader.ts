@@ -3,6 +3,7 @@ import {
   capabilitiesIn,
   capabilitySetOf,
   everyCapability,
+  includesAll,
   intersect,
   isGrantable,
   noCapabilities,
@@ -218,7 +219,11 @@ function grantsOf(
   { voucher, hasUserAuthority: actsAsPerson, grantable, unread }: HolderFacts,
 ): OwnGrants {
   const readableScopes = [...capabilitiesByScope.keys()]
-  let inherited: CapabilitiesByScope | undefined
+  let known: CapabilitiesByScope | undefined
+  const inherited = () => {
+    known ??= inheritedCapabilities(capabilitiesByScope)
+    return known
+  }
   const requireRead = (organization: string) => {
     if (unread.has(organization)) throw unreadError(organization, unread.get(organization))
   }
@@ -242,9 +247,10 @@ function grantsOf(
     at,
     grantable,
     grantableAt: (uid) => intersect(at(uid), grantable),
+    isHeldAnywhere: (capabilities) =>
+      [...inherited().values()].some((held) => includesAll(held, capabilities)),
     scopesHolding(capabilities) {
-      inherited ??= inheritedCapabilities(capabilitiesByScope)
-      const scopes = topmostScopes(inherited, capabilities)
+      const scopes = topmostScopes(inherited(), capabilities)
       if (!scopes.includes('')) requireAll()
       return scopes
     },

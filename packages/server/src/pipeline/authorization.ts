@@ -48,6 +48,8 @@ export interface Grants {
   at(uid: string): CapabilitySet
   /** Returns those of `at(uid)` that the caller can grant on: capabilities for the operator only with authority on the platform (R19). */
   grantableAt(uid: string): CapabilitySet
+  /** Returns whether all of `capabilities` are held in one of `readableScopes`. */
+  isHeldAnywhere(capabilities: CapabilitySet): boolean
   /** Returns the groups where all of `capabilities` are held, without descendants of others; [''] for a platform administrator. */
   scopesHolding(capabilities: CapabilitySet): readonly string[]
 }
@@ -210,7 +212,7 @@ export function requireGrantable(grants: Grants, scope: string, needed: Capabili
  * `capabilitiesByScope`.
  */
 export function requireCapabilitiesAnywhere(grants: Grants, needed: CapabilitySet): void {
-  for (const group of grants.readableScopes) if (includesAll(grants.at(group), needed)) return
+  if (grants.isHeldAnywhere(needed)) return
   // Throws if another group could hold them.
   grants.scopesHolding(needed)
   throw permissionDenied(

@@ -14,6 +14,7 @@ const grants: Grants = {
   readableScopes: [],
   at: () => everyCapability,
   grantableAt: () => everyCapability,
+  isHeldAnywhere: () => true,
   scopesHolding: () => [''],
   voucher: { kind: 'direct' },
   hasUserAuthority: true,

@@ -3,8 +3,8 @@ import { depthOf, isWithin, pathOf } from '../../api/uid.ts'
 import type { Grants } from '../../pipeline/authorization.ts'
 
 /**
- * Capabilities that descendants inherit. A caller can hold roles in thousands of groups, and each request asks, so nothing here compares each
- * group with each other.
+ * Capabilities that descendants inherit. A caller can hold roles in thousands of groups, and each request needs these functions, so they must
+ * not compare all pairs of groups.
  */
 
 type CapabilitiesByScope = Grants['capabilitiesByScope']
@@ -12,7 +12,7 @@ type CapabilitiesByScope = Grants['capabilitiesByScope']
 /** Returns all capabilities at a uid: of roles there, at every group above, and on the platform. */
 export function capabilitiesAt(byScope: CapabilitiesByScope, uid: string): CapabilitySet {
   let held = noCapabilities
-  // To look up a hundred ancestors, a hash of each is computed, which takes longer than to compare the uid with a few scopes.
+  // Comparing the uid with a few scopes is faster than computing hashes of up to a hundred ancestors.
   if (byScope.size <= depthOf(uid) + 1) {
     for (const [scope, here] of byScope) if (isWithin(uid, scope)) held = union(held, here)
     return held
@@ -31,7 +31,8 @@ export function inheritedCapabilities(byScope: CapabilitiesByScope): Capabilitie
   const ancestors: string[] = []
   for (const scope of [...byScope.keys()].sort()) {
     while (ancestors.length > 0 && !isWithin(scope, ancestors.at(-1) as string)) ancestors.pop()
-    const above = inherited.get(ancestors.at(-1) ?? scope) ?? noCapabilities
+    const parent = ancestors.at(-1)
+    const above = parent === undefined ? noCapabilities : (inherited.get(parent) as CapabilitySet)
     inherited.set(scope, union(above, byScope.get(scope) as CapabilitySet))
     ancestors.push(scope)
   }
