@@ -13,6 +13,7 @@ export function runsOnCitus(file: string, text: string): boolean {
  * requests at a time, which a busy machine makes too slow for the limits of requests.
  */
 export const citusSelection: readonly string[] = [
+  'test/api/audit.test.ts',
   'test/api/copying-organizations.test.ts',
   'test/api/explain-exchange.test.ts',
   'test/api/findings.test.ts',

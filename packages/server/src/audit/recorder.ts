@@ -84,7 +84,7 @@ export function createAuditRecorder({ db, onError, onWritten, onDropped }: Recor
       })
     } catch (error) {
       if (isOutcomeUnknown(error)) for (const row of batch) maybeStored.add(row)
-      // The ids of two events of one identity can collide if two processes record them.
+      // Ids of two processes can collide.
       if (attempts === 1 || !db.rules.isUniqueViolation(error)) throw error
       for (const row of others) assignNewId(row)
       await insert(batch, attempts - 1)

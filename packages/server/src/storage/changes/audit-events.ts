@@ -51,17 +51,20 @@ const SERIAL_DIGITS = 5
 const SERIAL_VALUES = 16 ** SERIAL_DIGITS
 const TIME_MS_MAX = 16 ** TIME_DIGITS - 1
 
-let last = { timeMs: 0, serial: 0 }
+let lastMs = 0
+/** Starts at a random value, so that events of several processes in one millisecond rarely collide. */
+let lastSerial = randomInt(SERIAL_VALUES / 2)
 
 /**
- * Sorts by time, until the year 2527. Events of the same millisecond have serial numbers, so that those of one process stay in their order: a
- * client can create and delete a resource within a millisecond. The first number is random, so that those of several processes differ.
+ * Sorts by time, until the year 2527. Within a millisecond, events of one process stay in their order: a client can create and delete a resource
+ * in less.
  */
 function eventId(timeMs: number): string {
-  const isNext = timeMs === last.timeMs && last.serial + 1 < SERIAL_VALUES
-  // The lower half, so that enough numbers follow.
-  last = { timeMs, serial: isNext ? last.serial + 1 : randomInt(SERIAL_VALUES / 2) }
-  return idAt(timeMs, last.serial)
+  // A millisecond never has so many events that its numbers start again.
+  const isFar = lastSerial >= SERIAL_VALUES / 2 && timeMs > lastMs
+  lastSerial = isFar || lastSerial + 1 === SERIAL_VALUES ? randomInt(SERIAL_VALUES / 2) : lastSerial + 1
+  lastMs = Math.max(lastMs, timeMs)
+  return idAt(timeMs, lastSerial)
 }
 
 function idAt(timeMs: number, serial: number): string {

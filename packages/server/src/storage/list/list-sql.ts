@@ -155,14 +155,14 @@ export function siblingKeyOf({ rules }: Db, { conditions, order: [first] }: List
 }
 
 /**
- * Tables without an index by uid, of which lists scan organizations in another order. Parts of the statement for several branches of an
- * organization would scan it several times.
+ * Tables without an index by uid. A list scans an organization in the order of its index, so one part of the statement must be for all scopes in
+ * it.
  */
 const scannedTables: readonly ListedTable[] = ['audit_events']
 
 /** Each branch gets its own part of the statement, which is an index range; beyond branchesMax they share one. */
 export function splitBranches(
-  { sizes }: Db,
+  { sizes }: Pick<Db, 'sizes'>,
   table: ListedTable,
   branches: readonly Branch[],
 ): (readonly Branch[])[] {
@@ -241,9 +241,7 @@ export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branc
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
-      ? scannedTables.includes(table)
-        ? scannedBranchesText(sql, branches, query.roots)
-        : branchesText(sql, table, branches, query.roots)
+      ? branchesText(sql, table, branches, query.roots)
       : lookupCondition === undefined
         ? branchText(sql, only)
         : `(root, uid) in (${indexOf(query).rowsSql(sql, lookupCondition, only)})`
@@ -296,6 +294,7 @@ function branchesText(
   branches: readonly Branch[],
   named?: NamedRoots,
 ): string {
+  if (scannedTables.includes(table)) return scannedBranchesText(sql, branches, named)
   const ranges = branches.flatMap((branch) =>
     'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
   )
@@ -308,28 +307,32 @@ function branchesText(
   return `${all}${andIn(sql, 'root', named)}`
 }
 
-/** The same for a table that is scanned: a row compares its ancestors with the scopes of each level, whose number does not matter. */
-function scannedBranchesText(sql: SqlText, branches: readonly Branch[], named?: NamedRoots): string {
+/**
+ * Returns the condition for scanned tables: the ancestor of a row at each level is looked up in the set of the scopes of that level. The cost does
+ * not depend on the number of scopes.
+ */
+function scannedBranchesText(sql: SqlText, branches: readonly Branch[], named: NamedRoots): string {
   const scopes = branches.map((branch) => {
     if (!('range' in branch)) throw new Error('a table that is scanned has no public rows')
     const { from, to } = branch.range
-    const scope = from.endsWith('/') ? from.slice(0, -1) : from
-    if (to !== `${scope}0`) throw new Error('a table that is scanned has no order by uid')
-    return scope
+    if (to !== `${from}0`) throw new Error('a table that is scanned has no order by uid')
+    return from
   })
-  const oneOf = (expression: string, values: readonly string[]) => {
+  const isOneOf = (expression: string, values: readonly string[]) => {
     const data = sql.bind(JSON.stringify(values))
-    return `${expression} in (select one.value from ${sql.rules.jsonTexts(data, 'one')})`
+    return `${expression} in (select scope.value from ${sql.rules.jsonTexts(data, 'scope')})`
   }
   const roots = [...new Set(scopes.map(rootOf))]
   const [root] = roots
   const isInRoots =
-    roots.length === 1 && root !== undefined ? `root = ${sql.bind(root)}` : oneOf('root', roots)
-  const isNamed = andIn(sql, 'root', named)
-  const levels = [...Map.groupBy(scopes, ({ length }) => length)].map(([length, uids]) =>
-    oneOf(`substr(uid, 1, ${length})`, uids),
+    roots.length === 1 && root !== undefined
+      ? `root = ${sql.bind(root)}`
+      : isOneOf('root', roots) + andIn(sql, 'root', named)
+  const isInScopes = [...Map.groupBy(scopes, ({ length }) => length)].map(([length, uids]) =>
+    isOneOf(`substr(uid, 1, ${length})`, uids),
   )
-  return `${isInRoots}${isNamed} and (${levels.join(' or ')})`
+  // PostgreSQL would join a lone subquery with the events, one by one.
+  return `${isInRoots} and (${isInScopes.join(' or ')}) is true`
 }
 
 /** Within one organization the order by uid is that by (root, uid), which the indexes have. */
