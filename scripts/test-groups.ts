@@ -16,7 +16,7 @@ export interface TestProcess {
  * that must run before its tests alone.
  */
 const NEEDS_OWN_PROCESS =
-  /process\.(memoryUsage|cpuUsage|on)\b|process\.env\[[^\]]+\] = |assign\(process\.env|setDefaultCA|node:(worker_threads|perf_hooks)|createDocumentReader|createFeedBuilder|^before\(/m
+  /process\.(memoryUsage|cpuUsage|on)\b|readLiveMemory|process\.env\[[^\]]+\] = |assign\(process\.env|setDefaultCA|node:(worker_threads|perf_hooks)|createDocumentReader|createFeedBuilder|^before\(/m
 /** Long enough that starting a process is little of it, short enough that no process is left alone at the end of a run. */
 const GROUP_MS_MAX = 120_000
 /** What a process may take to end after its last test. */

@@ -22,7 +22,11 @@ describe('policies on the command line', () => {
     const client = ociClient(berth, await bearerOf(berth, berth.owner))
     const name = `${berth.organization}/${repo}`
     const image = await pushImage(client, name, testImage(), 'v1')
-    for (const tag of ['main-1', 'main-2', 'main-3', 'latest']) await putManifest(client, name, tag, image)
+    for (const tag of ['main-1', 'main-2', 'main-3', 'latest']) {
+      // The newest tags are kept: no two of them are of the same millisecond.
+      berth.advance(1)
+      await putManifest(client, name, tag, image)
+    }
     const cli = commandLine(t, berth.url, { BERTH_TOKEN: berth.token })
     const policy = (...args: string[]) => cli.run(['images', 'policy', ...args])
     const tags = async () => (await client.request('GET', `${name}/tags/list`)).json.tags as string[]

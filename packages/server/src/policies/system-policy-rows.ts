@@ -19,7 +19,7 @@ export async function syncSystemPolicies({ db, clock }: Pick<Store, 'db' | 'cloc
     for (const { uid, name, description } of stale) {
       const now = clock()
       const content = { name, description, updated_ms: now }
-      // Nodes that start at the same time insert the same rows, and names are unique, too: a conflict of the uid alone would let the name fail.
+      // ON CONFLICT (root, uid) does not cover the unique index of names, so the insert of a node that starts at the same time could fail.
       await tx
         .insertInto('policies')
         .values({ root: uid, uid, parent: '', expression: '', created_ms: now, ...content })
@@ -30,7 +30,7 @@ export async function syncSystemPolicies({ db, clock }: Pick<Store, 'db' | 'cloc
         .set(content)
         .where('root', '=', uid)
         .where('uid', '=', uid)
-        .where((policy) => policy.or([policy('name', '<>', name), policy('description', '<>', description)]))
+        .where('description', '<>', description)
         .execute()
     }
   })
