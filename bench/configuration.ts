@@ -17,8 +17,8 @@ export interface Place {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Each list is read, even if it is repeated. */
-export const noCachedLists = { cachedListKeyCharsMax: 0 } as const
+/** Each list and its total are read, even if they are repeated. */
+export const noCachedLists = { cachedListKeyCharsMax: 0, cachedQueriesCharsMax: 1 } as const
 
 /** A server on a free port of loopback that may fetch the keys of issuers on this machine. */
 export function configurationOf({ dataDir, databaseUrl, awsStsEndpoint, env }: Place): Config {

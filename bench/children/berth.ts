@@ -1,7 +1,5 @@
 import { open } from 'node:fs/promises'
 import { limits } from '@berth/server/config/limits.ts'
-import { startBerth } from '@berth/server/main.ts'
-import { issueClientTokens } from '@berth/server/tokens/sessions/client-session.ts'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -26,6 +24,9 @@ export interface Statement {
 
 const place = JSON.parse(process.argv[2] ?? '') as Place
 Object.assign(limits, place.limits)
+// Modules of the server read limits when they are loaded.
+const { startBerth } = await import('@berth/server/main.ts')
+const { issueClientTokens } = await import('@berth/server/tokens/sessions/client-session.ts')
 if (place.unsynced === true) await neverSync(place.dataDir)
 const berth = await startBerth(configurationOf(place), log)
 const { addresses, installation } = berth

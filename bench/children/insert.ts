@@ -23,21 +23,22 @@ const insert = database.prepare(
 )
 let last = 0
 
-/** Returns the row as the JSON that Berth responds with. */
-function insertOne(): string {
+function insertOne() {
   const parent = parents[last++ % parents.length] as string
   const uid = `${parent}/${randomBytes(8).toString('hex')}`
   const name = `new-${last}`
   const description = 'A group made by the benchmark'
   const now = Date.now()
   insert.run([ORGANIZATION, uid, parent, name, description, now, now, 0, 0, 1])
-  return JSON.stringify({ uid, name, description, createTime: new Date(now), updateTime: new Date(now) })
+  return { uid, name, description, now }
 }
 
 const server = createServer((request, response) => {
   request.resume()
   request.on('end', () => {
-    const body = insertOne()
+    const { now, ...group } = insertOne()
+    const time = new Date(now)
+    const body = JSON.stringify({ ...group, createTime: time, updateTime: time })
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
     response.end(body)
   })
