@@ -31,8 +31,10 @@ for (const database of anyDatabase)
         [organization, 'tools'],
         [web, 'hello'],
         [team, 'api'],
-      ])
+      ]) {
+        berth.advance(1)
         await createResource(berth, `/registry/v2beta1/repos/${parent}`, { name })
+      }
       member = await createIdentity(berth, web, undefined, 'deployer')
       await bindRole(berth, team, member, 'viewer')
     })

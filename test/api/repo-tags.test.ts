@@ -147,8 +147,10 @@ onEveryDatabase('tags of a repo', (cast) => {
     const { api, repo, push } = await prepared()
     const image = testImage()
     await push(image, 'v1')
-    for (const name of ['v2', 'v10', 'main', 'v3-20250101', 'v3-r1', `sha256-${'a'.repeat(64)}`])
+    for (const name of ['v2', 'v10', 'main', 'v3-20250101', 'v3-r1', `sha256-${'a'.repeat(64)}`]) {
+      cast().berth.advance(1)
       await api.create(`registry/tags/${repo}`, { name, digest: absent })
+    }
     const path = `registry/repos/${repo}/tags`
     const namesOf = async (query: Record<string, string>) => {
       const names: string[] = []
