@@ -7,6 +7,7 @@ import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { type Fields, type WebBrowser, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
+import { eventually } from './support/eventually.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
   isSignedIn,
@@ -231,16 +232,20 @@ for (const database of databases) {
     test('successful and failed sign-ins are in the audit log', async () => {
       const { db } = berth.berth.installation.store
       await setPassword(webBrowser(berth.url), email)
-      const events = await db.kysely
-        .selectFrom('audit_events')
-        .select(['method', 'code'])
-        .where('root', '=', account.identity_uid)
-        .execute()
+      const readEvents = () =>
+        db.kysely
+          .selectFrom('audit_events')
+          .select(['method', 'code'])
+          .where('root', '=', account.identity_uid)
+          .execute()
+      // Failed ones are written within seconds.
+      const events = await eventually(readEvents, (found) =>
+        found.some(({ method, code }) => method === 'berth.signin/Password' && code === 16),
+      )
       const methods = events.filter(({ code }) => code === 0).map(({ method }) => method)
       assert.ok(methods.includes('berth.signin/Password'))
       assert.ok(methods.includes('berth.signin/ChoosePassword'))
       assert.ok(methods.includes('berth.signin/SignOut'))
-      assert.ok(events.some(({ method, code }) => method === 'berth.signin/Password' && code === 16))
     })
 
     test('a form of an expired page gets an explanation', async () => {
