@@ -2,10 +2,8 @@
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -19,10 +17,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -36,10 +32,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -141,10 +135,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 -- in a reader thread on SQLite
 select (select count(*)
@@ -165,10 +157,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 -- in a reader thread on SQLite
 select *
@@ -183,10 +173,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -200,10 +188,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -217,10 +203,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -234,10 +218,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -251,10 +233,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -268,10 +248,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -285,10 +263,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select start, n
   from counts
@@ -298,16 +274,14 @@ select start, n
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
+  where root = $1 and collection = $2 and start < (select max(start)
   from counts
-  where root = $3 and collection = $4 and start <= $5) and start < (select max(start)
-  from counts
-  where root = $6 and collection = $7 and start <= $8)) + (select count(*)
+  where root = $3 and collection = $4 and start <= $5)) + (select count(*)
   from groups
-  where root = $9 and uid >= (select max(start)
+  where root = $6 and uid >= (select max(start)
   from counts
-  where root = $10 and collection = $11 and start <= $12) and uid < $13) as n;
--- <root>, groups, <root>, groups, <root>, <root>, groups, <root>/1, <root>, <root>, groups, <root>/1, <root>/1
+  where root = $7 and collection = $8 and start <= $9) and uid < $10) as n;
+-- <root>, groups, <root>, groups, <root>/1, <root>, <root>, groups, <root>/1, <root>/1
 
 -- in a reader thread on SQLite
 select groups.*
@@ -325,10 +299,8 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 select start, n
   from counts
@@ -363,10 +335,8 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = $1 and collection = $2 and start >= (select max(start)
-  from counts
-  where root = $3 and collection = $4 and start <= $5)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = $1 and collection = $2) as n;
+-- <root>, groups
 
 -- in a reader thread on SQLite
 select groups.*
@@ -398,10 +368,8 @@ select (select coalesce(sum(n), 0)
   from counts
   where root = $15 and collection = $16 and start <= $17) and uid < $18) + (select coalesce(sum(n), 0)
   from counts
-  where root = $19 and collection = $20 and start >= (select max(start)
-  from counts
-  where root = $21 and collection = $22 and start <= $23)) as n;
--- <root>, groups, <root>, groups, <root>/0123456789abcdef, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef, <root>/0123456789abcdef, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0, <other>, groups, <other>, groups, <other>
+  where root = $19 and collection = $20) as n;
+-- <root>, groups, <root>, groups, <root>/0123456789abcdef, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef, <root>/0123456789abcdef, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0, <other>, groups
 
 select *
   from (select *

@@ -2,10 +2,8 @@
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -19,10 +17,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -36,10 +32,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -141,10 +135,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 -- in a reader thread on SQLite
 select (select count(*)
@@ -165,10 +157,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 -- in a reader thread on SQLite
 select *
@@ -183,10 +173,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups indexed by groups_by_name
@@ -200,10 +188,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups indexed by groups_by_name
@@ -217,10 +203,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups indexed by groups_by_created
@@ -234,10 +218,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups indexed by groups_by_created
@@ -251,10 +233,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups indexed by groups_by_name
@@ -268,10 +248,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select *
   from groups
@@ -285,10 +263,8 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select start, n
   from counts
@@ -298,16 +274,14 @@ select start, n
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?) and start < (select max(start)
+  where root = +? and collection = +? and start < (select max(start)
   from counts
   where root = +? and collection = +? and start <= +?)) + (select count(*)
   from groups
   where root = +? and uid >= (select max(start)
   from counts
   where root = +? and collection = +? and start <= +?) and uid < +?) as n;
--- <root>, groups, <root>, groups, <root>, <root>, groups, <root>/1, <root>, <root>, groups, <root>/1, <root>/1
+-- <root>, groups, <root>, groups, <root>/1, <root>, <root>, groups, <root>/1, <root>/1
 
 -- in a reader thread on SQLite
 select groups.*
@@ -325,10 +299,8 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 select start, n
   from counts
@@ -363,10 +335,8 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>
+  where root = +? and collection = +?) as n;
+-- <root>, groups
 
 -- in a reader thread on SQLite
 select groups.*
@@ -398,10 +368,8 @@ select (select coalesce(sum(n), 0)
   from counts
   where root = +? and collection = +? and start <= +?) and uid < +?) + (select coalesce(sum(n), 0)
   from counts
-  where root = +? and collection = +? and start >= (select max(start)
-  from counts
-  where root = +? and collection = +? and start <= +?)) as n;
--- <root>, groups, <root>, groups, <root>/0123456789abcdef, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef, <root>/0123456789abcdef, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0, <other>, groups, <other>, groups, <other>
+  where root = +? and collection = +?) as n;
+-- <root>, groups, <root>, groups, <root>/0123456789abcdef, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef, <root>/0123456789abcdef, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0, <other>, groups
 
 select *
   from (select *

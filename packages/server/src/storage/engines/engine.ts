@@ -46,6 +46,8 @@ export interface SqlRules {
   /** Expression in the order of uids among the children of one parent, which is in the index by parent instead of the whole uid. */
   readonly siblingKey: string | undefined
   readonly columnTypes: ColumnTypes
+  /** Whether `columnTypes.keyOnly` stores a table in the order of its key. */
+  readonly storesByKey: boolean
   /** Lists the columns of all tables that are written to disk, except generated ones: `table`, `column`, `type`. */
   readonly columnsQuery: string
   /** Lists the names of all tables as `name`. */

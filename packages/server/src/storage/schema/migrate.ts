@@ -38,6 +38,7 @@ import * as recordIndex from '../migrations/0039-record-index.ts'
 import * as exploited from '../migrations/0040-exploited.ts'
 import * as invitedOrganizations from '../migrations/0041-invited-organizations.ts'
 import * as copyingOrganizations from '../migrations/0042-copying-organizations.ts'
+import * as countsByKey from '../migrations/0043-counts-by-key.ts'
 import { createSchema } from './create-schema.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
@@ -78,6 +79,7 @@ export const migrations = {
   '0040-exploited': exploited,
   '0041-invited-organizations': invitedOrganizations,
   '0042-copying-organizations': copyingOrganizations,
+  '0043-counts-by-key': countsByKey,
 }
 
 /**

@@ -20,6 +20,7 @@ export const postgresSql: SqlRules = {
   }),
   needsPlanHints: false,
   siblingKey: 'right(uid, 16)',
+  storesByKey: false,
   columnTypes: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea`, keyOnly: sql`` },
   // Tables that are not logged are counters, which a crash may lose.
   columnsQuery: `select c.table_name as "table", c.column_name as "column", c.data_type as type

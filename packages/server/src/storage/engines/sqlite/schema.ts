@@ -39,6 +39,7 @@ export const schema: WholeSchema = {
     "0040-exploited",
     "0041-invited-organizations",
     "0042-copying-organizations",
+    "0043-counts-by-key",
   ],
   script: [
     "-- script",
@@ -75,7 +76,6 @@ export const schema: WholeSchema = {
     "CREATE INDEX \"role_bindings_by_identity\" on \"role_bindings\" (\"identity_uid\")",
     "CREATE INDEX \"role_bindings_by_role\" on \"role_bindings\" (\"role_uid\")",
     "CREATE TABLE \"platform_bindings\" (\"identity_uid\" text not null, \"role_uid\" text not null, constraint \"platform_bindings_pk\" primary key (\"identity_uid\", \"role_uid\"))",
-    "CREATE TABLE \"counts\" (\"root\" text not null, \"collection\" text not null, \"start\" text not null, \"n\" integer not null, constraint \"counts_pk\" primary key (\"root\", \"collection\", \"start\"))",
     "CREATE TABLE \"tombstones\" (\"root\" text not null, \"uid\" text not null, constraint \"tombstones_pk\" primary key (\"root\", \"uid\"))",
     "CREATE TABLE \"signing_keys\" (\"kid\" text primary key, \"public_jwk\" text not null, \"private_jwk\" blob not null, \"created_ms\" integer not null, \"signs_from_ms\" integer not null, \"expires_ms\" integer not null)",
     "CREATE TABLE \"settings\" (\"name\" text primary key, \"value\" text not null)",
@@ -263,6 +263,7 @@ export const schema: WholeSchema = {
     "CREATE INDEX \"invited_organizations_by_time\" on \"invited_organizations\" (\"root\", \"invited_ms\")",
     "CREATE INDEX \"invited_organizations_by_organization\" on \"invited_organizations\" (\"organization\", \"root\")",
     "CREATE TABLE \"copying_organizations\" (\"root\" text not null, \"source\" text not null, \"organization\" text not null, constraint \"copying_organizations_pk\" primary key (\"root\", \"source\", \"organization\")) without rowid",
+    "CREATE TABLE \"counts\" (\"root\" text not null, \"collection\" text not null, \"start\" text not null, \"n\" integer not null, constraint \"counts_pk\" primary key (\"root\", \"collection\", \"start\")) without rowid",
     "insert into \"migrations_lock\" (\"id\", \"is_locked\") values ('migration_lock', 0)",
   ].join(';\n'),
 }

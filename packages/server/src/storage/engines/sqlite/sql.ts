@@ -22,6 +22,7 @@ export const sqliteSql: SqlRules = {
   }),
   needsPlanHints: true,
   siblingKey: undefined,
+  storesByKey: true,
   columnTypes: { text: sql`text`, integer: sql`integer`, bytes: sql`blob`, keyOnly: sql`without rowid` },
   columnsQuery: `select t.name as "table", c.name as "column", lower(c.type) as type
     from sqlite_schema t, pragma_table_xinfo(t.name) c
