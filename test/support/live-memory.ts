@@ -1,14 +1,8 @@
-import { Session } from 'node:inspector/promises'
+import { collectGarbage } from '@berth/server/runtime/start-memory.ts'
 
 /** Returns the bytes of this process that are in use, in the heap and in buffers, after collecting garbage. */
 export async function readLiveMemory(): Promise<number> {
-  const session = new Session()
-  session.connect()
-  try {
-    await session.post('HeapProfiler.collectGarbage')
-  } finally {
-    session.disconnect()
-  }
+  await collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

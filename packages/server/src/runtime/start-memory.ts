@@ -20,7 +20,7 @@ export function releaseStartMemory(
 }
 
 /** Collects all garbage. Unlike `gc`, this also shrinks the young generation, and needs no flag. */
-async function collectGarbage(): Promise<void> {
+export async function collectGarbage(): Promise<void> {
   const { Session } = await import('node:inspector/promises')
   const session = new Session()
   session.connect()
