@@ -166,9 +166,9 @@ export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: 
     `(select max(start) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start <= ${sql.bind(uid)})`
   const rest = (end: string) =>
     `(select count(*) from ${table} where root = ${sql.bind(root)} and uid >= ${floor(end)} and uid < ${sql.bind(end)})`
+  const ofRoot = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)}`
   // The first bucket of an organization starts with it.
-  const start = () => (from === root ? '' : ` and start >= ${floor(from)}`)
-  const whole = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)}${start()}`
+  const whole = from === root ? ofRoot : `${ofRoot} and start >= ${floor(from)}`
   // A range that ends with the organization needs no scan at its end, one that starts with it none at its start.
   const upper = to === `${root}0` ? `(${whole})` : `(${whole} and start < ${floor(to)})`
   const lower = from === root ? '' : ` - ${rest(from)}`
