@@ -23,6 +23,20 @@ function sentTo(page: Page, address: RegExp): readonly Request[] {
   return sent
 }
 
+const IDENTITIES = /\/iam\/v2beta1\/identities\//
+const BINDINGS = /\/iam\/v2beta1\/roleBindings\//
+
+/** Lets the server handle a request to an address and keeps its response from the page. Returns a promise for the response. */
+async function loseAnswer(page: Page, address: RegExp): Promise<{ readonly lost: Promise<void> }> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await page.route(address, async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    await route.fetch()
+    resolve()
+  })
+  return { lost: promise }
+}
+
 /** Drops a folder whose files are read with `readEntries`, the text of a function. */
 const dropFolder = (page: Page, readEntries: string) =>
   page.evaluate(`{
@@ -159,7 +173,7 @@ consoleSuite('answers that are late', (cast) => {
       await dialog.getByRole('button', { name: 'Create the pull token' }).click()
     }
     const shown = (token: string) => page.getByRole('region', { name: `The new pull token ${token}` })
-    const creation = await hold(page, /\/iam\/v2beta1\/identities\//, { method: 'POST', isFirstOnly: true })
+    const creation = await hold(page, IDENTITIES, { method: 'POST', isFirstOnly: true })
     await send('late')
     await creation.asked
     await dialog.getByRole('button', { name: 'Close' }).click()
@@ -179,12 +193,12 @@ consoleSuite('answers that are late', (cast) => {
     const { page, problems, open } = await cast().signIn('owner', uid)
     const wizard = `/create-identity/${uid}?platform=github&f-repo=acme/app&f-ref=refs/heads/main`
     await open(`${wizard}&step=details`, 'Create an identity')
-    const sent = sentTo(page, /\/iam\/v2beta1\/identities\//)
+    const sent = sentTo(page, IDENTITIES)
     const field = page.getByRole('textbox', { name: 'Name' })
     const create = page.getByRole('button', { name: 'Create the identity' })
     const working = page.getByRole('button', { name: 'Working…' })
     await page.getByRole('button', { name: 'Continue' }).click()
-    const creation = await hold(page, /\/iam\/v2beta1\/identities\//, { method: 'POST' })
+    const creation = await hold(page, IDENTITIES, { method: 'POST' })
     await create.click()
     await creation.asked
     await page.goBack()
@@ -217,6 +231,41 @@ consoleSuite('answers that are late', (cast) => {
     assert.deepEqual(problems, [])
   })
 
+  test('a wizard that is reloaded before the server responds creates nothing twice', async () => {
+    const { uid } = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', uid)
+    const form = `/create-identity/${uid}?platform=github&f-repo=acme/app&f-ref=refs/heads/main&name=app&step=role`
+    await open(form, 'Create an identity')
+    const create = page.getByRole('button', { name: 'Create the identity' })
+    for (const address of [IDENTITIES, BINDINGS]) {
+      const { lost } = await loseAnswer(page, address)
+      await create.click()
+      await lost
+      await page.reload()
+      await create.waitFor()
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+    }
+    await create.click()
+    await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
+    const { admin } = cast()
+    const below = { 'uidp.children_of': uid }
+    const identities = async () => (await admin.get('iam/identities', below)).body.identities
+    const [identity] = await identities()
+    assert.deepEqual(
+      (await identities()).map(({ name }: { readonly name: string }) => name),
+      ['app'],
+    )
+    const granted = (await admin.get('iam/roleBindings', { ...below, identity: identity.uid })).body
+    assert.equal(granted.totalCount, '1')
+
+    // The user has seen what was created: the same input creates another one.
+    await open(form, 'Create an identity')
+    await create.click()
+    await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
+    assert.equal((await identities()).length, 2)
+    assert.deepEqual(problems, [])
+  })
+
   test('the wizard reports what was created, or failed, after the user has left it', async () => {
     const { uid, name } = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', uid)
@@ -226,10 +275,10 @@ consoleSuite('answers that are late', (cast) => {
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('textbox', { name: 'Repository' }).fill('acme/app')
     await page.getByRole('button', { name: 'Continue' }).click()
-    const sent = sentTo(page, /\/iam\/v2beta1\/identities\//)
+    const sent = sentTo(page, IDENTITIES)
     const create = page.getByRole('button', { name: 'Create the identity' })
     const leaveWhile = async () => {
-      const creation = await hold(page, /\/iam\/v2beta1\/identities\//, { method: 'POST' })
+      const creation = await hold(page, IDENTITIES, { method: 'POST' })
       await create.click()
       await creation.asked
       for (const heading of ['Workload', 'Platform']) {

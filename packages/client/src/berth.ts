@@ -146,8 +146,8 @@ function queryOf(fields: Fields): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Creates a random key. Browsers have crypto.randomUUID on https pages only. */
-function newIdempotencyKey(): string {
+/** Creates a random value for `idempotencyKey`. Browsers have crypto.randomUUID on https pages only. */
+export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,17 +1,32 @@
 import type { BerthClient, Identity, IdentityInput } from '@berth/client/berth.ts'
 
+/** For a creation that may be repeated because its outcome is unknown. */
+export interface Repeatable {
+  /** The same for each attempt. */
+  readonly idempotencyKey: string
+  /** Called before the identity is deleted because a role cannot be granted: the next attempt needs another key. */
+  readonly onUndo: () => void
+}
+
 /** Creates an identity and grants its roles in its folder. Deletes the identity if a role cannot be granted. */
 export async function createIdentityWithRoles(
   client: BerthClient,
   group: string,
   identity: IdentityInput,
   roleUids: readonly string[],
+  repeatable?: Repeatable,
 ): Promise<Identity> {
-  const created = await client.identities.create(group, identity)
+  const key = repeatable?.idempotencyKey
+  const created = await client.identities.create(group, identity, { idempotencyKey: key })
   try {
-    for (const roleUid of roleUids)
-      await client.roleBindings.create(group, { identityUid: created.uid, roleUid })
+    for (const [at, roleUid] of roleUids.entries())
+      await client.roleBindings.create(
+        group,
+        { identityUid: created.uid, roleUid },
+        { idempotencyKey: key && `${key}-${at}` },
+      )
   } catch (error) {
+    repeatable?.onUndo()
     await deleteIdentityWithBindings(client, created.uid)
     throw error
   }

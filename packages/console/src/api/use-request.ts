@@ -9,7 +9,7 @@ interface RequestOptions<Input, Output> {
   readonly title: string
   readonly send: (input: Input) => Promise<Output>
   /** Shows the result, also after the user has left. The request is running until it resolves. */
-  readonly onSent?: (output: Output) => Promise<unknown>
+  readonly onSent?: (output: Output, input: Input) => Promise<unknown>
 }
 
 /**
@@ -28,7 +28,7 @@ export function useRequest<Input, Output>({ action, title, send, onSent }: Reque
     mutationKey: filters.mutationKey,
     mutationFn: send,
     gcTime: Number.POSITIVE_INFINITY,
-    onSuccess: (output) => onSent?.(output),
+    onSuccess: (output, input) => onSent?.(output, input),
     onError: (failure) => isShown.current || reportLateFailure(title, failure),
   })
   const latest = (input: Input, status: 'pending' | 'success') =>

@@ -11,6 +11,7 @@ import { api } from '../../api/client.ts'
 import { organizationOf } from '../../api/queries/groups.ts'
 import { rolesQuery } from '../../api/queries/iam/access.ts'
 import { violationOf } from '../../api/query-client.ts'
+import { forgetRequestKey, requestKey } from '../../api/request-key.ts'
 import { useRequest } from '../../api/use-request.ts'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent } from '../../components/copy.tsx'
@@ -50,8 +51,12 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const creation = useRequest({
     action: 'create-identity',
     title: 'Create the identity',
-    send: ({ parent, identity, roles }: Creation) => createIdentityWithRoles(api, parent, identity, roles),
-    onSent: async ({ uid }) => {
+    send: (input: Creation) =>
+      createIdentityWithRoles(api, input.parent, input.identity, input.roles, {
+        idempotencyKey: requestKey(input),
+        onUndo: () => forgetRequestKey(input),
+      }),
+    onSent: async ({ uid }, input) => {
       await refreshAccess()
       await leave({
         to: '/identities/$',
@@ -59,6 +64,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
         search: { tab: 'workflow', created: 'yes' },
         replace: true,
       })
+      forgetRequestKey(input)
     },
   })
   const input: Creation = {
