@@ -313,11 +313,11 @@ test('reads beyond blobPiecesBytesMax get small chunks until others end', async 
   assert.equal(small.length, SMALL)
   for (const { stop } of [...large, small]) await stop()
   for (let again = 0; again < 3; again++) await (await begin(0, true)).stop()
+  // They open the file in any order: any of them can be the one too many.
   const next = await many(LARGE_MAX + 1, (at) => begin(at, false))
-  assert.deepEqual(
-    next.map(({ length }) => length),
-    [...Array(LARGE_MAX).fill(LARGE), SMALL],
-  )
+  const lengths = next.map(({ length }) => length)
+  assert.equal(lengths.filter((length) => length === LARGE).length, LARGE_MAX, String(lengths))
+  assert.equal(lengths.filter((length) => length === SMALL).length, 1, String(lengths))
   for (const { stop } of next) await stop()
 })
 
