@@ -153,7 +153,9 @@ function createRootCommand(): Command {
     .helpCommand('help [command]', 'Print the help of a command')
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'berth: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(withoutHelpSuggestion(text).replace(/^error: /, 'berth: ')),
+    })
   // The root help does not know the parameters of commands that are not loaded.
   program.createHelp = () => {
     const help = Command.prototype.createHelp.call(program)
@@ -172,3 +174,6 @@ Examples:
 `,
   )
 }
+
+/** Commander finds every short option similar to `--help`. */
+export const withoutHelpSuggestion = (text: string) => text.replace('\n(Did you mean --help?)', '')

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander'
-import { createProgram, loadAllCommands } from './commands.ts'
+import { createProgram, loadAllCommands, withoutHelpSuggestion } from './commands.ts'
 import { describeFailure, exitCodes } from './invocation/invoke.ts'
 import { sanitizeText } from './output/text-width.ts'
 import type { ServerPackage } from './server-package.ts'
@@ -12,11 +12,13 @@ export async function main(args: readonly string[], server?: ServerPackage): Pro
     process.exit()
   })
   if (args[0] === '__complete') return printCompletions(args.slice(1), server)
+  let program: Command | undefined
   try {
-    const program = await createProgram(args, server)
+    program = await createProgram(args, server)
     await program.parseAsync(expandHelp(program, args), { from: 'user' })
   } catch (error) {
-    if (error instanceof CommanderError) await suggest(error, args, server)
+    if (error instanceof CommanderError && program !== undefined)
+      for (const line of await suggestions(error, program, args, server)) process.stderr.write(`${line}\n`)
     fail(error)
   }
 }
@@ -37,24 +39,55 @@ function expandHelp(program: Command, args: readonly string[]): readonly string[
   let command: Command | undefined = program
   for (const word of words) {
     if (command.commands.length === 0) break
-    command = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
+    command = subcommand(command, word)
     if (command === undefined) return words
   }
   return [...words, '--help']
 }
 
-/** Commands that a word may mean; more would not help. */
+/** Commands or options that a word may mean; more would not help. */
 const SUGGESTIONS_MAX = 3
 
-/** Adds what commander does not know to the error that it has printed. */
-async function suggest({ code }: CommanderError, args: readonly string[], server?: ServerPackage) {
-  const [first = ''] = args
-  if (code === 'commander.unknownOption' && first === 'serve')
-    process.stderr.write('the settings of the server are environment variables: see berth serve --help\n')
-  if (code !== 'commander.unknownCommand') return
-  const found = pathsTo(await loadAllCommands(server), first)
-  if (found.length > 0 && found.length <= SUGGESTIONS_MAX)
-    process.stderr.write(`(Did you mean ${found.join(' or ')}?)\n`)
+/** Returns what to try after a wrong command line, as far as commander has not printed a suggestion. */
+async function suggestions(
+  { code, message }: CommanderError,
+  program: Command,
+  args: readonly string[],
+  server?: ServerPackage,
+): Promise<readonly string[]> {
+  if (/^commander\.(help|version)/.test(code) || withoutHelpSuggestion(message).includes('(Did you mean '))
+    return []
+  const [, word = ''] = /'([^']*)'/.exec(message) ?? []
+  const command = commandOf(program, args)
+  const found =
+    code === 'commander.unknownCommand'
+      ? command === program
+        ? pathsTo(await loadAllCommands(server), word)
+        : []
+      : code === 'commander.unknownOption'
+        ? optionsWith(command, word)
+        : []
+  if (found.length > 0 && found.length <= SUGGESTIONS_MAX) return [`(Did you mean ${found.join(' or ')}?)`]
+  const help = `see ${pathOf(command)} --help`
+  return [command.name() === 'serve' ? `the settings of the server are environment variables: ${help}` : help]
+}
+
+/** The command that the arguments name, as far as they name one. */
+function commandOf(program: Command, args: readonly string[]): Command {
+  return args.reduce((command, word) => subcommand(command, word) ?? command, program)
+}
+
+const subcommand = (command: Command, word: string): Command | undefined =>
+  command.commands.find((one) => one.name() === word || one.aliases().includes(word))
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+
+/** Returns the options of which a word is a part, such as `--github-repo` for `--repo`. */
+function optionsWith(command: Command, option: string): string[] {
+  const word = option.replace(/^-+/, '')
+  const parts = ({ long }: { readonly long?: string | undefined }) => long?.slice(2).split('-') ?? []
+  return command.options.filter((one) => parts(one).includes(word)).map(({ long }) => long as string)
 }
 
 /** Returns the full names of the subcommands with a name, such as `berth auth login`. */
