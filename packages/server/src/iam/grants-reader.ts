@@ -247,8 +247,14 @@ function grantsOf(
     at,
     grantable,
     grantableAt: (uid) => intersect(at(uid), grantable),
-    isHeldAnywhere: (capabilities) =>
-      [...inherited().values()].some((held) => includesAll(held, capabilities)),
+    isHeldAnywhere(capabilities) {
+      const isHeldIn = (byScope: CapabilitiesByScope) => {
+        for (const held of byScope.values()) if (includesAll(held, capabilities)) return true
+        return false
+      }
+      // Most callers hold them by one role, and computing what thousands of groups inherit takes milliseconds.
+      return isHeldIn(capabilitiesByScope) || isHeldIn(inherited())
+    },
     scopesHolding(capabilities) {
       const scopes = topmostScopes(inherited(), capabilities)
       if (!scopes.includes('')) requireAll()
