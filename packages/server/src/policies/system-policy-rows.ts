@@ -30,7 +30,7 @@ export async function syncSystemPolicies({ db, clock }: Pick<Store, 'db' | 'cloc
         .set(content)
         .where('root', '=', uid)
         .where('uid', '=', uid)
-        .where('description', '<>', description)
+        .where(({ eb, or }) => or([eb('name', '<>', name), eb('description', '<>', description)]))
         .execute()
     }
   })
