@@ -48,24 +48,28 @@ export function assignNewId(row: NewAuditEventRow): void {
 
 const TIME_DIGITS = 11
 const SERIAL_DIGITS = 5
-const SERIAL_VALUES = 16 ** SERIAL_DIGITS
+export const SERIAL_VALUES = 16 ** SERIAL_DIGITS
 const TIME_MS_MAX = 16 ** TIME_DIGITS - 1
 
-let lastMs = 0
-/** Starts at a random value, so that events of several processes in one millisecond rarely collide. */
-let lastSerial = randomInt(SERIAL_VALUES / 2)
+/** A random value: events of several processes in one millisecond rarely collide. */
+const firstSerial = () => randomInt(SERIAL_VALUES / 2)
 
 /**
- * Sorts by time, until the year 2527. Within a millisecond, events of one process stay in their order: a client can create and delete a resource
- * in less.
+ * Returns a function for the ids of events. They sort by time, until the year 2527. Within a millisecond, events of one process stay in their
+ * order: a client can create and delete a resource in less.
  */
-function eventId(timeMs: number): string {
-  // A millisecond never has so many events that its numbers start again.
-  const isFar = lastSerial >= SERIAL_VALUES / 2 && timeMs > lastMs
-  lastSerial = isFar || lastSerial + 1 === SERIAL_VALUES ? randomInt(SERIAL_VALUES / 2) : lastSerial + 1
-  lastMs = Math.max(lastMs, timeMs)
-  return idAt(timeMs, lastSerial)
+export function createEventIds(lastSerial = firstSerial()): (timeMs: number) => string {
+  let lastMs = 0
+  return (timeMs) => {
+    // From the middle on, the next millisecond begins with low numbers again, so that no millisecond reaches the end of the numbers.
+    const beginsAgain = timeMs > lastMs && lastSerial >= SERIAL_VALUES / 2
+    lastSerial = beginsAgain || lastSerial + 1 === SERIAL_VALUES ? firstSerial() : lastSerial + 1
+    lastMs = Math.max(lastMs, timeMs)
+    return idAt(timeMs, lastSerial)
+  }
 }
+
+const eventId = createEventIds()
 
 function idAt(timeMs: number, serial: number): string {
   return timeDigits(timeMs) + serial.toString(16).padStart(SERIAL_DIGITS, '0')
