@@ -57,7 +57,8 @@ export function groupFiles(
       last.expectedMs += ms
     }
   }
-  const joined = groups.map(({ members, expectedMs }, at) => {
+  const alone = files.filter(isAlone).map((file) => ({ members: [file], expectedMs: expectedMs(file) }))
+  return [...groups, ...alone].map(({ members, expectedMs }, at) => {
     const file = join(directory, `group-${at + 1}.mjs`)
     writeFileSync(
       file,
@@ -65,7 +66,6 @@ export function groupFiles(
     )
     return { file, members, expectedMs }
   })
-  return [...joined, ...files.filter(isAlone).map((file) => separate(file, expectedMs))]
 }
 
 /** A process for one file. */

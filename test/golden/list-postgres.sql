@@ -389,6 +389,68 @@ select *
 -- <root>, <root>/0123456789abcdef, <root>/0123456789abcdef0, 2, <other>, <other>, <other>0, 2, 2, 0
 
 
+-- events of two folders of an organization
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from audit_events
+  where root = $1 and (substr(uid, 1, 57) in (select scope.value
+  from jsonb_array_elements_text($2::jsonb) as scope (value))) is true) as n;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"]
+
+-- in a reader thread on SQLite
+select *
+  from audit_events
+  where root = $1 and (substr(uid, 1, 57) in (select scope.value
+  from jsonb_array_elements_text($2::jsonb) as scope (value))) is true
+  order by id desc, uid
+  limit $3 offset $4;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 2, 0
+
+
+-- events of two folders of an organization, next page
+
+-- in a reader thread on SQLite
+select *
+  from audit_events
+  where root = $1 and (substr(uid, 1, 57) in (select scope.value
+  from jsonb_array_elements_text($2::jsonb) as scope (value))) is true and (id <= $3 and (id < $4 or (uid > $5)))
+  order by id desc, uid
+  limit $6 offset $7;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 1, 1, <root>/0000000000000001, 2, 0
+
+
+-- events of folders of two organizations
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from audit_events
+  where root = $1 and (substr(uid, 1, 57) in (select scope.value
+  from jsonb_array_elements_text($2::jsonb) as scope (value))) is true) + (select count(*)
+  from audit_events
+  where root = $3 and uid >= $4 and uid < $5) as n;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <other>, <other>, <other>0
+
+-- in a reader thread on SQLite
+select *
+  from (select *
+  from (select *
+  from audit_events
+  where root = $1 and (substr(uid, 1, 57) in (select scope.value
+  from jsonb_array_elements_text($2::jsonb) as scope (value))) is true
+  order by id desc, uid
+  limit $3) as part
+  union all select *
+  from (select *
+  from audit_events
+  where root = $4 and uid >= $5 and uid < $6
+  order by id desc, uid
+  limit $7) as part) as parts
+  order by id desc, root, uid
+  limit $8 offset $9;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 2, <other>, <other>, <other>0, 2, 2, 0
+
+
 -- the whole platform
 
 select (select coalesce(sum(n), 0)

@@ -389,6 +389,68 @@ select *
 -- <root>, <root>/0123456789abcdef, <root>/0123456789abcdef0, 2, <other>, <other>, <other>0, 2, 2, 0
 
 
+-- events of two folders of an organization
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from audit_events
+  where root = +? and (substr(uid, 1, 57) in (select scope.value
+  from json_each(+?) as scope)) is true) as n;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"]
+
+-- in a reader thread on SQLite
+select *
+  from audit_events
+  where root = +? and (substr(uid, 1, 57) in (select scope.value
+  from json_each(+?) as scope)) is true
+  order by id desc, uid
+  limit +? offset +?;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 2, 0
+
+
+-- events of two folders of an organization, next page
+
+-- in a reader thread on SQLite
+select *
+  from audit_events
+  where root = +? and (substr(uid, 1, 57) in (select scope.value
+  from json_each(+?) as scope)) is true and (id <= +? and (id < +? or (uid > +?)))
+  order by id desc, uid
+  limit +? offset +?;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 1, 1, <root>/0000000000000001, 2, 0
+
+
+-- events of folders of two organizations
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from audit_events
+  where root = +? and (substr(uid, 1, 57) in (select scope.value
+  from json_each(+?) as scope)) is true) + (select count(*)
+  from audit_events
+  where root = +? and uid >= +? and uid < +?) as n;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <other>, <other>, <other>0
+
+-- in a reader thread on SQLite
+select *
+  from (select *
+  from (select *
+  from audit_events
+  where root = +? and (substr(uid, 1, 57) in (select scope.value
+  from json_each(+?) as scope)) is true
+  order by id desc, uid
+  limit +?) as part
+  union all select *
+  from (select *
+  from audit_events
+  where root = +? and uid >= +? and uid < +?
+  order by id desc, uid
+  limit +?) as part) as parts
+  order by id desc, root, uid
+  limit +? offset +?;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 2, <other>, <other>, <other>0, 2, 2, 0
+
+
 -- the whole platform
 
 select (select coalesce(sum(n), 0)

@@ -37,6 +37,7 @@ import { assertGolden } from '../support/golden.ts'
 const root = 'aa'.repeat(20)
 const other = 'bb'.repeat(20)
 const group = `${root}/0123456789abcdef`
+const sibling = `${root}/1123456789abcdef`
 
 interface Statement {
   readonly text: string
@@ -51,7 +52,12 @@ function recorder(engine: Engine, held: number): { readonly db: Db; readonly sta
     if (/^select .* as n$/s.test(text)) return [{ n: held }]
     if (text.startsWith('select start, n'))
       return [1, 2, 3].map((at) => ({ start: `${root}/${at}`, n: held / 4 }))
-    return [1, 2].map((at) => ({ uid: `${root}/000000000000000${at}`, name: `name ${at}`, created_ms: at }))
+    return [1, 2].map((at) => ({
+      id: `${at}`,
+      uid: `${root}/000000000000000${at}`,
+      name: `name ${at}`,
+      created_ms: at,
+    }))
   }
   const connection = {
     async executeQuery<R>({ sql, parameters }: CompiledQuery) {
@@ -92,6 +98,8 @@ function recorder(engine: Engine, held: number): { readonly db: Db; readonly sta
 
 interface Case {
   readonly title: string
+  /** By default groups. */
+  readonly table?: 'groups' | 'audit_events'
   readonly request?: Partial<Omit<ListRequest, 'uidp'>> & {
     readonly uidp?: { descendantsOf?: string; childrenOf?: string }
   }
@@ -138,13 +146,32 @@ const cases: readonly Case[] = [
     sorts: anything,
   },
   { title: 'two scopes', scopes: [group, other], sorts: anything },
+  {
+    title: 'events of two folders of an organization',
+    table: 'audit_events',
+    scopes: [group, sibling],
+    sorts: lastTerms,
+  },
+  {
+    title: 'events of two folders of an organization, next page',
+    table: 'audit_events',
+    scopes: [group, sibling],
+    next: true,
+    sorts: lastTerms,
+  },
+  {
+    title: 'events of folders of two organizations',
+    table: 'audit_events',
+    scopes: [group, sibling, other],
+    sorts: anything,
+  },
   { title: 'the whole platform', scopes: [''] },
   { title: 'the whole platform, next page', scopes: [''], next: true },
 ]
 
 async function statementsOf(
   engine: Engine,
-  { request = {}, name, scopes = [root], held = 1_000_000, next }: Case,
+  { table = 'groups', request = {}, name, scopes = [root], held = 1_000_000, next }: Case,
 ) {
   const { db, statements } = recorder(engine, held)
   const access = authorizeVisible(
@@ -184,12 +211,15 @@ async function statementsOf(
     ...rest,
     ...(uidp && { uidp: create(UIDPFilterSchema, uidp) }),
   }
-  const spec: ListSpec<'groups'> = {
-    table: 'groups',
-    sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
-    defaultOrder: 'uid',
-    equals: { name },
-  }
+  const spec: ListSpec<'groups'> | ListSpec<'audit_events'> =
+    table === 'groups'
+      ? {
+          table,
+          sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
+          defaultOrder: 'uid',
+          equals: { name },
+        }
+      : { table, sortFields: { created_at: 'id' }, defaultOrder: 'created_at desc' }
   const store = { db, pageTokens: createPageTokens(createSecretKey(new Uint8Array(32)), () => 0) }
   const first = await listPage(store, call, asked, spec)
   if (next) {
@@ -231,7 +261,7 @@ test('SQLite finds every row by an index, and sorts only where that is cheaper',
       const plan = CompiledQuery.raw(`explain query plan ${text}`, [...parameters])
       const { rows } = await db.kysely.executeQuery<{ detail: string }>(plan)
       const steps = rows.map(({ detail }) => detail)
-      const scans = steps.filter((step) => /^SCAN groups$/.test(step))
+      const scans = steps.filter((step) => /^SCAN (?:groups|audit_events)$/.test(step))
       assert.deepEqual(scans, [], `${one.title}\n${text}\n${steps.join('\n')}`)
       const sorts = steps.filter((step) => step.includes('TEMP B-TREE') && !one.sorts?.test(step))
       assert.deepEqual(sorts, [], `${one.title}\n${text}\n${steps.join('\n')}`)

@@ -61,7 +61,7 @@ export interface ColumnTypes {
   readonly text: RawBuilder<unknown>
   readonly integer: RawBuilder<unknown>
   readonly bytes: RawBuilder<unknown>
-  /** The end of a table whose rows are all key: they are stored in the order of the key, where the engine can. */
+  /** The end of a table whose rows have little besides their key: they are stored in its order, where the engine can. */
   readonly keyOnly: RawBuilder<unknown>
 }
 

@@ -155,8 +155,8 @@ export function siblingKeyOf({ rules }: Db, { conditions, order: [first] }: List
 }
 
 /**
- * Tables without an index by uid. A list scans an organization in the order of its index, so one part of the statement must be for all scopes in
- * it.
+ * Tables without an index by uid. A list scans an organization in the order of its index, so all scopes of an organization share one part of the
+ * statement.
  */
 const scannedTables: readonly ListedTable[] = ['audit_events']
 
@@ -331,7 +331,7 @@ function scannedBranchesText(sql: SqlText, branches: readonly Branch[], named: N
   const isInScopes = [...Map.groupBy(scopes, ({ length }) => length)].map(([length, uids]) =>
     isOneOf(`substr(uid, 1, ${length})`, uids),
   )
-  // PostgreSQL would join a lone subquery with the events, one by one.
+  // Without `is true`, PostgreSQL turns a single `in` into a join, which compares each event with each scope.
   return `${isInRoots} and (${isInScopes.join(' or ')}) is true`
 }
 
