@@ -5,7 +5,10 @@ import { everyGroup, ORGANIZATION } from '../dataset.ts'
 import { createResource, httpLoad, request } from '../http-load.ts'
 import { inTurn, type Measured, type Side } from '../rounds.ts'
 
-/** A caller with roles in very many groups against a caller with a role in one of them: the same list, of a group without children. */
+/**
+ * A caller with roles in very many groups against a caller with a role in one of them: the same list, of a group without children; and a page of
+ * all groups that each can see.
+ */
 
 const CONCURRENT = 4
 const CONCURRENT_CREATES = 16
@@ -31,27 +34,28 @@ export async function measureScopes(bench: Bench): Promise<Result[]> {
     return bearer
   }
   const [one] = groups as [string]
-  const side = async (name: string, scopes: readonly string[]): Promise<Side> => {
-    const path = `/iam/v2beta1/groups?uidp.children_of=${one}`
-    const bytes = request('GET', path, { token: await callerIn(scopes) })
-    return {
-      name,
-      child: berth,
-      load: (seconds) => httpLoad({ port, next: () => bytes }, CONCURRENT, seconds),
-    }
-  }
-  const [ours, theirs] = (await inTurn(bench, [
-    await side(`roles in ${groups.length} groups`, groups),
-    await side('a role in one group', [one]),
-  ])) as [Measured, Measured]
-  return [
-    {
-      work: 'scopes',
-      title: `authorize (an empty List), caller with roles in ${groups.length} groups : in one`,
-      value: ours.cpuUs / theirs.cpuUs,
-      unit: 'times',
-      ours,
-      theirs,
-    },
+  const callers = [
+    { name: `roles in ${groups.length} groups`, token: await callerIn(groups) },
+    { name: 'a role in one group', token: await callerIn([one]) },
   ]
+  const sides = ['?page_size=50', `?uidp.children_of=${one}`].flatMap((query) =>
+    callers.map(({ name, token: caller }): Side => {
+      const bytes = request('GET', `/iam/v2beta1/groups${query}`, { token: caller })
+      return {
+        name: `${name}, ${query}`,
+        child: berth,
+        load: (seconds) => httpLoad({ port, next: () => bytes }, CONCURRENT, seconds),
+      }
+    }),
+  )
+  const [page, small, ours, theirs] = (await inTurn(bench, sides)) as [Measured, Measured, Measured, Measured]
+  const result = (title: string, many: Measured, few: Measured): Result => ({
+    work: 'scopes',
+    title: `${title}, caller with roles in ${groups.length} groups : in one`,
+    value: many.cpuUs / few.cpuUs,
+    unit: 'times',
+    ours: many,
+    theirs: few,
+  })
+  return [result('authorize (an empty List)', ours, theirs), result('a page of 50', page, small)]
 }

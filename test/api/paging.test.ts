@@ -10,6 +10,7 @@ import {
   apiOf,
   assertError,
   invalidFieldError,
+  managedRole,
   newName,
   type Organization,
   onEveryDatabase,
@@ -65,6 +66,70 @@ for (const [title, sizes] of [
     },
     sizes === undefined ? {} : { sizes },
   )
+}
+
+onEveryDatabase(
+  'lists of a caller with roles in more folders than one statement reads',
+  (cast) => {
+    test('all pages are in the order of uids, upwards and downwards, also with a filter', async () => {
+      const organization = await cast().organization()
+      const { api } = organization.owner
+      const first = await newFolder(organization)
+      const member = await organization.member('viewer', first.uid)
+      const visible = [first]
+      for (let at = 0; at < 24; at++) {
+        const folder = await newFolder(organization)
+        const below = []
+        for (let child = 0; child < at % 4; child++)
+          below.push(await api.create(`iam/groups/${folder.uid}`, { name: ['one', 'two', 'three'][child] }))
+        // Some folders between the others are not visible.
+        if (at % 5 === 4) continue
+        await cast().admin.create(`iam/roleBindings/${folder.uid}`, {
+          identityUid: member.uid,
+          roleUid: managedRole('viewer'),
+        })
+        visible.push(folder, ...below)
+      }
+      const expected = visible.map(({ uid }) => uid).sort()
+      for (const page_size of ['1', '3', '7', '19', '200']) {
+        assert.deepEqual(await all(member.api, { page_size }), expected, page_size)
+        assert.deepEqual(
+          await all(member.api, { page_size, order_by: 'uid desc' }),
+          expected.toReversed(),
+          page_size,
+        )
+        for (const name of ['one', 'three', 'none'])
+          assert.deepEqual(
+            await all(member.api, { page_size, name }),
+            visible
+              .filter((group) => group.name === name)
+              .map(({ uid }) => uid)
+              .sort(),
+            `${name} ${page_size}`,
+          )
+        assert.deepEqual(await all(member.api, { page_size, skip: '11' }), expected.slice(11))
+      }
+    })
+  },
+  { sizes: { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 } },
+)
+
+const newFolder = ({ uid, owner }: Organization) =>
+  owner.api.create(`iam/groups/${uid}`, { name: newName('folder') })
+
+/** The uids of all pages of a list of groups. Each page states the total. */
+async function all(api: Api, query: Record<string, string>): Promise<string[]> {
+  const uids: string[] = []
+  const totals = new Set<string>()
+  for (let page_token = ''; ; ) {
+    const { body } = await api.get('iam/groups', { ...query, page_token })
+    uids.push(...body.groups.map(({ uid }: { readonly uid: string }) => uid))
+    totals.add(body.totalCount)
+    page_token = body.nextPageToken
+    if (page_token !== '') continue
+    assert.deepEqual([...totals], [String(uids.length + Number(query['skip'] ?? 0))])
+    return uids
+  }
 }
 
 onEveryDatabase('page tokens and parameters', (cast) => {

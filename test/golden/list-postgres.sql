@@ -451,6 +451,85 @@ select *
 -- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 2, <other>, <other>, <other>0, 2, 2, 0
 
 
+-- more scopes than branchesMax: the first ones fill the page
+
+select (select coalesce(sum(n), 0)
+  from counts
+  where collection = $1 and root in ($2, $3)) as n;
+-- groups, <root>, <other>
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from jsonb_array_elements_text($1::jsonb) as scope (value) cross
+  join lateral (select *
+  from groups as t
+  where t.root = substr(scope.value, 1, 40) and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t) as n;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef","<other>"]
+
+select *
+  from groups
+  where root = $1 and uid >= $2 and uid < $3
+  order by uid
+  limit $4 offset $5;
+-- <root>, <root>/0123456789abcdef, <root>/0123456789abcdef0, 2, 0
+
+
+-- more scopes than branchesMax, ordered by name
+
+select (select coalesce(sum(n), 0)
+  from counts
+  where collection = $1 and root in ($2, $3)) as n;
+-- groups, <root>, <other>
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from jsonb_array_elements_text($1::jsonb) as scope (value) cross
+  join lateral (select *
+  from groups as t
+  where t.root = substr(scope.value, 1, 40) and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t) as n;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef","<other>"]
+
+-- in a reader thread on SQLite
+select *
+  from groups
+  where (root, uid) in (select t.root, t.uid
+  from jsonb_array_elements_text($1::jsonb) as scope (value) cross
+  join lateral (select *
+  from groups as t
+  where t.root = substr(scope.value, 1, 40) and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t)
+  order by name, uid
+  limit $2 offset $3;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef","<other>"], 2, 0
+
+
+-- more scopes than branchesMax in one organization, ordered by name
+
+select (select coalesce(sum(n), 0)
+  from counts
+  where collection = $1 and root in ($2)) as n;
+-- groups, <root>
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from jsonb_array_elements_text($1::jsonb) as scope (value) cross
+  join lateral (select *
+  from groups as t
+  where t.root = $2 and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t) as n;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>
+
+-- in a reader thread on SQLite
+select *
+  from groups
+  where (root, uid) in (select t.root, t.uid
+  from jsonb_array_elements_text($1::jsonb) as scope (value) cross
+  join lateral (select *
+  from groups as t
+  where t.root = $2 and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t)
+  order by name, uid
+  limit $3 offset $4;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>, 2, 0
+
+
 -- the whole platform
 
 select (select coalesce(sum(n), 0)

@@ -451,6 +451,75 @@ select *
 -- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], 2, <other>, <other>, <other>0, 2, 2, 0
 
 
+-- more scopes than branchesMax: the first ones fill the page
+
+select (select coalesce(sum(n), 0)
+  from counts
+  where collection = +? and root in (+?, +?)) as n;
+-- groups, <root>, <other>
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from json_each(+?) as scope cross
+  join groups as t on t.root = substr(scope.value, 1, 40) and t.uid >= scope.value and t.uid < scope.value || '0') as n;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef","<other>"]
+
+select *
+  from groups
+  where root = +? and uid >= +? and uid < +?
+  order by uid
+  limit +? offset +?;
+-- <root>, <root>/0123456789abcdef, <root>/0123456789abcdef0, 2, 0
+
+
+-- more scopes than branchesMax, ordered by name
+
+select (select coalesce(sum(n), 0)
+  from counts
+  where collection = +? and root in (+?, +?)) as n;
+-- groups, <root>, <other>
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from json_each(+?) as scope cross
+  join groups as t on t.root = substr(scope.value, 1, 40) and t.uid >= scope.value and t.uid < scope.value || '0') as n;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef","<other>"]
+
+-- in a reader thread on SQLite
+select *
+  from groups
+  where (root, uid) in (select t.root, t.uid
+  from json_each(+?) as scope cross
+  join groups as t on t.root = substr(scope.value, 1, 40) and t.uid >= scope.value and t.uid < scope.value || '0')
+  order by name, uid
+  limit +? offset +?;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef","<other>"], 2, 0
+
+
+-- more scopes than branchesMax in one organization, ordered by name
+
+select (select coalesce(sum(n), 0)
+  from counts
+  where collection = +? and root in (+?)) as n;
+-- groups, <root>
+
+-- in a reader thread on SQLite
+select (select count(*)
+  from json_each(+?) as scope cross
+  join groups as t on t.root = +? and t.uid >= scope.value and t.uid < scope.value || '0') as n;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>
+
+-- in a reader thread on SQLite
+select *
+  from groups
+  where (root, uid) in (select t.root, t.uid
+  from json_each(+?) as scope cross
+  join groups as t on t.root = +? and t.uid >= scope.value and t.uid < scope.value || '0')
+  order by name, uid
+  limit +? offset +?;
+-- ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>, 2, 0
+
+
 -- the whole platform
 
 select (select coalesce(sum(n), 0)

@@ -86,7 +86,7 @@ function recorder(engine: Engine, held: number): { readonly db: Db; readonly sta
     }),
   }
   const db: Db = {
-    ...postgresLikeDb(dialect, { ...rules, ...sqlRules[engine] }),
+    ...postgresLikeDb(dialect, { ...rules, ...sqlRules[engine], isDistributed: () => false }),
     engine,
     longRead: async (text, parameters) => {
       statements.push({ text, parameters, long: true })
@@ -105,6 +105,7 @@ interface Case {
   }
   readonly name?: string
   readonly scopes?: readonly string[]
+  readonly branchesMax?: number
   /** The number of rows: many by default. */
   readonly held?: number
   /** Whether it is asked for the page after the first one. */
@@ -165,15 +166,37 @@ const cases: readonly Case[] = [
     scopes: [group, sibling, other],
     sorts: anything,
   },
+  {
+    title: 'more scopes than branchesMax: the first ones fill the page',
+    scopes: [group, sibling, other],
+    branchesMax: 1,
+  },
+  {
+    title: 'more scopes than branchesMax, ordered by name',
+    request: { orderBy: 'name' },
+    scopes: [group, sibling, other],
+    branchesMax: 1,
+    sorts: anything,
+  },
+  {
+    title: 'more scopes than branchesMax in one organization, ordered by name',
+    request: { orderBy: 'name' },
+    scopes: [group, sibling],
+    branchesMax: 1,
+    sorts: anything,
+  },
   { title: 'the whole platform', scopes: [''] },
   { title: 'the whole platform, next page', scopes: [''], next: true },
 ]
 
 async function statementsOf(
   engine: Engine,
-  { table = 'groups', request = {}, name, scopes = [root], held = 1_000_000, next }: Case,
+  { table = 'groups', request = {}, name, scopes = [root], branchesMax, held = 1_000_000, next }: Case,
 ) {
-  const { db, statements } = recorder(engine, held)
+  const recorded = recorder(engine, held)
+  const { statements } = recorded
+  const sizes = branchesMax === undefined ? recorded.db.sizes : { ...recorded.db.sizes, branchesMax }
+  const db = { ...recorded.db, sizes }
   const access = authorizeVisible(
     { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
     {

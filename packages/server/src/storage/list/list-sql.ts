@@ -1,11 +1,11 @@
 import type { OrderKey } from '../../api/order-by.ts'
-import { intersectRanges, rootOf, subtreeRange, type UidRange } from '../../api/uid.ts'
+import { intersectRanges, ROOT_CHARS, rootOf, subtreeRange, type UidRange } from '../../api/uid.ts'
 import { isCounted } from '../counts/row-counts.ts'
 import type { Db } from '../db.ts'
 import type { ListedTable } from '../schema/tables.ts'
 import type { SqlText } from '../sql-text.ts'
 import type { IndexCondition, ListIndex } from './list-index.ts'
-import { andIn, type NamedRoots, namedRootsOf } from './named-roots.ts'
+import { andIn, type Distribution, distributionOf } from './named-roots.ts'
 
 /** Builds the SQL of lists so that indexes serve it. Pure functions. */
 
@@ -26,7 +26,7 @@ export interface ListQuery {
   readonly computed?: ComputedColumns | undefined
   readonly columns?: readonly string[] | undefined
   /** Of the branches, if they share a statement. */
-  readonly roots?: NamedRoots
+  readonly distribution?: Distribution
 }
 
 /**
@@ -174,10 +174,9 @@ function byRoot(branches: readonly Branch[]): (readonly Branch[])[] {
   return [...Map.groupBy(branches, (branch) => rootsOfBranches([branch]).join()).values()]
 }
 
-/** Returns the organizations of branches that share a part of a statement, if the database is distributed. */
-export async function readSharedRoots(db: Db, branches: readonly Branch[]): Promise<NamedRoots> {
-  if (branches.length <= db.sizes.branchesMax) return undefined
-  return namedRootsOf(db, rootsOfBranches(branches))
+/** Returns the distribution of branches that share a part of a statement. */
+export async function readDistribution(db: Db, branches: readonly Branch[]): Promise<Distribution> {
+  return branches.length <= db.sizes.branchesMax ? undefined : distributionOf(db, rootsOfBranches(branches))
 }
 
 /** '' is the root of the whole platform. */
@@ -190,13 +189,13 @@ export function withinScopesText(
   sql: SqlText,
   table: ListedTable,
   scopes: readonly string[],
-  named?: NamedRoots,
+  distribution?: Distribution,
 ): string {
   const branches: readonly Branch[] = scopes.map((scope) => ({ range: subtreeRange(scope) }))
   const [only] = branches
   return branches.length === 1 && only !== undefined
     ? branchText(sql, only)
-    : branchesText(sql, table, branches, named)
+    : branchesText(sql, table, branches, distribution)
 }
 
 /** Returns whether an order has a computed key. */
@@ -241,7 +240,7 @@ export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branc
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
-      ? branchesText(sql, table, branches, query.roots)
+      ? branchesText(sql, table, branches, query.distribution)
       : lookupCondition === undefined
         ? branchText(sql, only)
         : `(root, uid) in (${indexOf(query).rowsSql(sql, lookupCondition, only)})`
@@ -285,39 +284,92 @@ function branchText(sql: SqlText, branch: Branch): string {
   return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
 }
 
-/**
- * Binds any number of ranges as JSON: an expression with each of them would exceed the limits of the engines. Each range is an index lookup.
- */
+/** Returns the condition of rows in any number of branches. */
 function branchesText(
   sql: SqlText,
   table: ListedTable,
   branches: readonly Branch[],
-  named?: NamedRoots,
+  distribution?: Distribution,
 ): string {
-  if (scannedTables.includes(table)) return scannedBranchesText(sql, branches, named)
-  const ranges = branches.flatMap((branch) =>
-    'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
-  )
+  const ranges = rangesIn(branches)
   const roots = branches.flatMap((branch) => ('roots' in branch ? branch.roots : []))
-  const data = sql.bind(JSON.stringify(ranges))
-  const { source, element } = sql.rules.jsonArrays(data, 'part')
-  const within = `uid in (select t.uid from ${source} cross join ${table} as t
-    where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)}${andIn(sql, 't.root', named)})`
-  const all = roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
-  return `${all}${andIn(sql, 'root', named)}`
+  const within = rangesText(sql, table, ranges, distribution)
+  return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
+}
+
+const rangesIn = (branches: readonly Branch[]): UidRange[] =>
+  branches.flatMap((branch) => ('range' in branch ? [branch.range] : []))
+
+/** The scopes of a caller are whole subtrees; a page token cuts one of them. */
+const isSubtree = ({ from, to }: UidRange) => to === `${from}0`
+
+function rangesText(
+  sql: SqlText,
+  table: ListedTable,
+  ranges: readonly UidRange[],
+  distribution: Distribution,
+): string {
+  if (ranges.length === 0) return '1 = 0'
+  if (scannedTables.includes(table)) return scannedRangesText(sql, ranges, distribution)
+  const named = (root: string) => andIn(sql, root, distribution?.roots)
+  const rows = lookUpText(sql, table, ranges, distribution)
+  if (rows !== undefined) return `(root, uid) in (select t.root, t.uid ${rows})${named('root')}`
+  if (ranges.every(isSubtree)) return scannedRangesText(sql, ranges, distribution)
+  const { source, element } = boundRanges(sql, ranges)
+  return `(root, uid) in (select t.root, t.uid from ${source} cross join ${table} as t
+    where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)}${named('t.root')})${named('root')}`
 }
 
 /**
- * Returns the condition for scanned tables: the ancestor of a row at each level is looked up in the set of the scopes of that level. The cost does
- * not depend on the number of scopes.
+ * Returns the FROM clause of the rows `t` in some ranges, each of which is an index look-up; undefined for several organizations of a distributed
+ * database. PostgreSQL would otherwise compare all rows of an organization with all ranges in it.
  */
-function scannedBranchesText(sql: SqlText, branches: readonly Branch[], named: NamedRoots): string {
-  const scopes = branches.map((branch) => {
-    if (!('range' in branch)) throw new Error('a table that is scanned has no public rows')
-    const { from, to } = branch.range
-    if (to !== `${from}0`) throw new Error('a table that is scanned has no order by uid')
-    return from
-  })
+function lookUpText(
+  sql: SqlText,
+  table: ListedTable,
+  ranges: readonly UidRange[],
+  distribution: Distribution,
+): string | undefined {
+  const roots = new Set(ranges.map(({ from }) => rootOf(from)))
+  const [only] = roots.size === 1 ? roots : []
+  if (only === undefined && distribution !== undefined) return undefined
+  const { source, element } = boundRanges(sql, ranges)
+  const root = only === undefined ? element(0) : sql.bind(only)
+  return `from ${source} ${sql.rules.lookUp(table, 't', `t.root = ${root} and t.uid >= ${element(1)} and t.uid < ${element(2)}`)}`
+}
+
+/**
+ * Binds any number of ranges as JSON: an expression with each of them would exceed the limits of the engines. `element`: their roots, starts and
+ * ends. The text of thousands of ranges costs the most, and that of subtrees is a third.
+ */
+function boundRanges(sql: SqlText, ranges: readonly UidRange[]) {
+  if (!ranges.every(isSubtree)) {
+    const data = sql.bind(JSON.stringify(ranges.map(({ from, to }) => [rootOf(from), from, to])))
+    return sql.rules.jsonArrays(data, 'part')
+  }
+  const source = sql.rules.jsonTexts(sql.bind(JSON.stringify(ranges.map(({ from }) => from))), 'scope')
+  const elements = [`substr(scope.value, 1, ${ROOT_CHARS})`, 'scope.value', "scope.value || '0'"] as const
+  return { source, element: (index: 0 | 1 | 2) => elements[index] }
+}
+
+/** Returns SQL for the number of rows in branches that share a part of a statement. */
+export function branchesCountText(sql: SqlText, query: ListQuery, branches: readonly Branch[]): string {
+  const { table, conditions, distribution } = query
+  const ranges = rangesIn(branches)
+  const isPlain = conditions.length === 0 && ranges.length === branches.length && ranges.length > 1
+  // The ranges are disjoint, so without other conditions each of their rows counts.
+  const rows =
+    isPlain && !scannedTables.includes(table) ? lookUpText(sql, table, ranges, distribution) : undefined
+  return `(select count(*) ${rows ?? `from ${table} where ${whereOf(sql, query, branches)}`})`
+}
+
+/**
+ * Returns a condition that scans organizations: the ancestor of a row at each level is looked up in the set of the scopes of that level. The cost
+ * does not depend on the number of scopes.
+ */
+function scannedRangesText(sql: SqlText, ranges: readonly UidRange[], distribution: Distribution): string {
+  if (!ranges.every(isSubtree)) throw new Error('a table that is scanned has no order by uid')
+  const scopes = ranges.map(({ from }) => from)
   const isOneOf = (expression: string, values: readonly string[]) => {
     const data = sql.bind(JSON.stringify(values))
     return `${expression} in (select scope.value from ${sql.rules.jsonTexts(data, 'scope')})`
@@ -327,11 +379,11 @@ function scannedBranchesText(sql: SqlText, branches: readonly Branch[], named: N
   const isInRoots =
     roots.length === 1 && root !== undefined
       ? `root = ${sql.bind(root)}`
-      : isOneOf('root', roots) + andIn(sql, 'root', named)
+      : isOneOf('root', roots) + andIn(sql, 'root', distribution?.roots)
   const isInScopes = [...Map.groupBy(scopes, ({ length }) => length)].map(([length, uids]) =>
     isOneOf(`substr(uid, 1, ${length})`, uids),
   )
-  // Without `is true`, PostgreSQL turns a single `in` into a join, which compares each event with each scope.
+  // Without `is true`, PostgreSQL turns a single `in` into a join, which compares each row with each scope.
   return `${isInRoots} and (${isInScopes.join(' or ')}) is true`
 }
 

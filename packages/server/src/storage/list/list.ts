@@ -26,6 +26,7 @@ import {
   afterCursor,
   type Branch,
   branchesAfter,
+  branchesCountText,
   type ComputedColumns,
   computedPageText,
   coversOrganization,
@@ -39,7 +40,7 @@ import {
   type ListQuery,
   orderText,
   otherConditionsText,
-  readSharedRoots,
+  readDistribution,
   rootsOfBranches,
   siblingKeyOf,
   splitBranches,
@@ -137,7 +138,7 @@ export async function listPage<
     rarestCondition: rare?.condition,
     computed: spec.computed,
     columns: spec.columns,
-    roots: await readSharedRoots(db, branches),
+    distribution: await readDistribution(db, branches),
   }
 
   const binding = pageTokenBinding(call, request, spec)
@@ -420,7 +421,7 @@ async function countRows(db: Db, query: ListQuery, scanned: number): Promise<num
     // Rows without the values are all rows except those with one.
     if (isAlone && isExclusionOnly(query) && isCounted(table) && 'range' in branch)
       return `(${rangeCountSql(sql, table, branch.range)} - ${indexOf(query).countSql(sql, only as IndexCondition, branch)})`
-    return `(select count(*) from ${query.table} where ${whereOf(sql, { ...query, lookupCondition: rare }, branches)})`
+    return branchesCountText(sql, { ...query, lookupCondition: rare }, branches)
   })
   const text = `select ${counts.join(' + ')} as n`
   const [row] = await runCachedText<{ n: number }>(db, text, sql, {
@@ -471,14 +472,59 @@ async function countFitting(
 }
 
 async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promise<Row[]> {
+  const [first] = query.order
+  const after = page.cursor?.after
+  const branches =
+    first?.column === 'uid' && after !== undefined
+      ? branchesAfter(query.branches, String(after[0]), first.descending)
+      : query.branches
+  const rest = { ...query, branches }
+  return areInUidOrder(db, rest) && page.skip === 0
+    ? pageByBranches(db, rest, page)
+    : readBranches(db, rest, page)
+}
+
+/** Each further statement of `pageByBranches` reads this many times as many branches. */
+const BRANCHES_GROWTH = 8
+
+/** Whether branches that would share a statement can be read one after the other. */
+function areInUidOrder(db: Db, query: ListQuery): boolean {
+  const { branches, order, conditions } = query
+  return (
+    branches.length > db.sizes.branchesMax &&
+    order[0]?.column === 'uid' &&
+    branches.every((branch) => 'range' in branch) &&
+    !conditions.some(isIndexCondition) &&
+    siblingKeyOf(db, query) === undefined
+  )
+}
+
+/**
+ * Reads the first branches, and more until the page is full. Of callers with thousands of scopes, one statement for all would read every visible
+ * row for each page.
+ */
+async function pageByBranches<Row>(db: Db, query: ListQuery, page: PageWindow): Promise<Row[]> {
+  const inOrder = query.order[0]?.descending ? query.branches.toReversed() : query.branches
+  const rows: Row[] = []
+  let count = db.sizes.branchesMax
+  for (let at = 0; at < inOrder.length && rows.length < page.limit; ) {
+    const branches = inOrder.slice(at, at + count)
+    const distribution = await readDistribution(db, branches)
+    const limit = page.limit - rows.length
+    rows.push(...(await readBranches<Row>(db, { ...query, branches, distribution }, { ...page, limit })))
+    at += count
+    count *= BRANCHES_GROWTH
+  }
+  return rows
+}
+
+/** Reads a page in one statement. `query.branches`: those after the cursor. */
+async function readBranches<Row>(db: Db, query: ListQuery, page: PageWindow): Promise<Row[]> {
   const { table, conditions, order } = query
   const inUidOrder = order[0]?.column === 'uid'
   const descending = order[0]?.descending ?? false
   const after = page.cursor?.after
-  let branches =
-    inUidOrder && after !== undefined
-      ? branchesAfter(query.branches, String(after[0]), descending)
-      : query.branches
+  let { branches } = query
   let offset = page.skip
   const [only] = branches
   if (

@@ -13,6 +13,13 @@ export type NamedRoots = readonly string[] | undefined
 /** More of them are on all servers. */
 const ROOTS_MAX = 1000
 
+/** What a statement about many uids must consider; undefined for a database on one server. */
+export type Distribution = { readonly roots: NamedRoots } | undefined
+
+export async function distributionOf(db: Db, uids: readonly string[]): Promise<Distribution> {
+  return (await db.rules.isDistributed(db)) ? { roots: await namedRootsOf(db, uids) } : undefined
+}
+
 /** Returns the roots of some uids if the database is distributed; the uid '' is that of the platform, which has all. */
 export async function namedRootsOf(db: Db, uids: readonly string[]): Promise<NamedRoots> {
   if (uids.includes('') || !(await db.rules.isDistributed(db))) return undefined

@@ -2,7 +2,7 @@ import { failedPrecondition } from '../../api/errors.ts'
 import { rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import { withinScopesText } from '../../storage/list/list-sql.ts'
-import { andIn, namedRootsOf } from '../../storage/list/named-roots.ts'
+import { andIn, distributionOf } from '../../storage/list/named-roots.ts'
 import type { ManifestContentsRow, RepoRow } from '../../storage/schema/tables.ts'
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
 
@@ -31,9 +31,10 @@ export async function findImages(
   { repo, digest, tag }: ImageFilter,
   size: number,
 ): Promise<readonly ManifestContentsRow[]> {
-  const roots = await namedRootsOf(db, repo === '' ? scopes : [repo])
+  const distribution = await distributionOf(db, repo === '' ? scopes : [repo])
+  const roots = distribution?.roots
   const sql = sqlText(db.engine)
-  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', scopes, roots)}`
+  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', scopes, distribution)}`
   const conditions = [`c.source <> ''${andIn(sql, 'c.root', roots)}`, `(c.root, c.repo) in (${visible})`]
   if (repo !== '') conditions.push(`c.root = ${sql.bind(rootOf(repo))} and c.repo = ${sql.bind(repo)}`)
   const isNamed = (name: (column: string) => string) =>
@@ -62,12 +63,12 @@ export async function findRepos(
   repo: string,
   size: number,
 ): Promise<readonly Pick<RepoRow, 'uid'>[]> {
-  const roots = await namedRootsOf(db, repo.includes('/') ? [repo] : scopes)
+  const distribution = await distributionOf(db, repo.includes('/') ? [repo] : scopes)
   const sql = sqlText(db.engine)
   const isNamed = repo.includes('/')
     ? `root = ${sql.bind(rootOf(repo))} and uid = ${sql.bind(repo)}`
     : `name = ${sql.bind(repo)}`
-  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', scopes, roots)}
+  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', scopes, distribution)}
     order by uid limit ${sql.bind(size)}`
   return runLongText(db, text, sql)
 }

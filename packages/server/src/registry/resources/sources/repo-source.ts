@@ -5,7 +5,7 @@ import { parseUid, rootOf, subtreeRange } from '../../../api/uid.ts'
 import { authorizationOf, type Grants } from '../../../pipeline/authorization.ts'
 import type { Call } from '../../../pipeline/call.ts'
 import type { Db, Reader, Tx } from '../../../storage/db.ts'
-import { readSharedRoots, splitBranches, whereOf } from '../../../storage/list/list-sql.ts'
+import { readDistribution, splitBranches, whereOf } from '../../../storage/list/list-sql.ts'
 import { findOrganizationByName } from '../../../storage/organizations.ts'
 import { lockResource } from '../../../storage/resource-rows.ts'
 import type { RepoRow } from '../../../storage/schema/tables.ts'
@@ -85,7 +85,7 @@ export async function countCopies(
     conditions: [{ column: 'source', values: [source] }],
     branches,
     order: [],
-    roots: await readSharedRoots(db, branches),
+    distribution: await readDistribution(db, branches),
   }
   const counts = splitBranches(db, 'repos', branches).map(
     (part) => `(select count(*) from repos where ${whereOf(sql, filter, part)})`,
