@@ -18,7 +18,7 @@ export async function main(args: readonly string[], server?: ServerPackage): Pro
     await program.parseAsync(expandHelp(program, args), { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError && program !== undefined)
-      for (const line of await suggestions(error, program, args, server)) process.stderr.write(`${line}\n`)
+      for (const line of await suggestions(error, program, server)) process.stderr.write(`${line}\n`)
     fail(error)
   }
 }
@@ -52,13 +52,12 @@ const SUGGESTIONS_MAX = 3
 async function suggestions(
   { code, message }: CommanderError,
   program: Command,
-  args: readonly string[],
   server?: ServerPackage,
 ): Promise<readonly string[]> {
   if (/^commander\.(help|version)/.test(code) || withoutHelpSuggestion(message).includes('(Did you mean '))
     return []
   const [, word = ''] = /'([^']*)'/.exec(message) ?? []
-  const command = commandOf(program, args)
+  const command = commandOf(program)
   const found =
     code === 'commander.unknownCommand'
       ? command === program
@@ -72,9 +71,11 @@ async function suggestions(
   return [command.name() === 'serve' ? `the settings of the server are environment variables: ${help}` : help]
 }
 
-/** The command that the arguments name, as far as they name one. */
-function commandOf(program: Command, args: readonly string[]): Command {
-  return args.reduce((command, word) => subcommand(command, word) ?? command, program)
+/** The command that was parsed, as far as the arguments name one. Commander keeps its operands there. */
+function commandOf(program: Command): Command {
+  const [name = ''] = program.args
+  const next = subcommand(program, name)
+  return next === undefined ? program : commandOf(next)
 }
 
 const subcommand = (command: Command, word: string): Command | undefined =>
@@ -83,11 +84,12 @@ const subcommand = (command: Command, word: string): Command | undefined =>
 const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
-/** Returns the options of which a word is a part, such as `--github-repo` for `--repo`. */
+/** Returns the options of which a word is a part, such as `--github-repo` for `--repo=acme/app`. */
 function optionsWith(command: Command, option: string): string[] {
-  const word = option.replace(/^-+/, '')
-  const parts = ({ long }: { readonly long?: string | undefined }) => long?.slice(2).split('-') ?? []
-  return command.options.filter((one) => parts(one).includes(word)).map(({ long }) => long as string)
+  const word = option.replace(/^-+|=.*$/gs, '')
+  return command.options.flatMap(({ long, hidden }) =>
+    long !== undefined && !hidden && long.slice(2).split('-').includes(word) ? [long] : [],
+  )
 }
 
 /** Returns the full names of the subcommands with a name, such as `berth auth login`. */
