@@ -231,7 +231,7 @@ consoleSuite('answers that are late', (cast) => {
     assert.deepEqual(problems, [])
   })
 
-  test('a wizard that is reloaded before the server responds creates nothing twice', async () => {
+  test('a wizard that is reloaded, or loses its connection, before the server responds creates nothing twice', async () => {
     const { uid } = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', uid)
     const form = `/create-identity/${uid}?platform=github&f-repo=acme/app&f-ref=refs/heads/main&name=app&step=role`
@@ -245,6 +245,13 @@ consoleSuite('answers that are late', (cast) => {
       await create.waitFor()
       await page.unrouteAll({ behavior: 'ignoreErrors' })
     }
+    // The connection is lost between the identity and its role.
+    await page.route(BINDINGS, (route) =>
+      route.request().method() === 'POST' ? route.abort() : route.continue(),
+    )
+    await create.click()
+    await page.getByText('The server does not respond').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
     await create.click()
     await page.getByRole('heading', { level: 1, name: 'app' }).waitFor()
     const { admin } = cast()

@@ -54,7 +54,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
     send: (input: Creation) =>
       createIdentityWithRoles(api, input.parent, input.identity, input.roles, {
         idempotencyKey: requestKey(input),
-        onUndo: () => forgetRequestKey(input),
+        onFailed: () => forgetRequestKey(input),
       }),
     onSent: async ({ uid }, input) => {
       await refreshAccess()
