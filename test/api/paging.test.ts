@@ -7,6 +7,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
 import {
   type Api,
+  type ApiFixture,
   apiOf,
   assertError,
   invalidFieldError,
@@ -84,10 +85,7 @@ onEveryDatabase(
           below.push(await api.create(`iam/groups/${folder.uid}`, { name: ['one', 'two', 'three'][child] }))
         // Some folders between the others are not visible.
         if (at % 5 === 4) continue
-        await cast().admin.create(`iam/roleBindings/${folder.uid}`, {
-          identityUid: member.uid,
-          roleUid: managedRole('viewer'),
-        })
+        await bindViewer(cast(), folder.uid, member.uid)
         visible.push(folder, ...below)
       }
       const expected = visible.map(({ uid }) => uid).sort()
@@ -113,6 +111,9 @@ onEveryDatabase(
   },
   { sizes: { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 } },
 )
+
+const bindViewer = ({ admin }: ApiFixture, folder: string, identityUid: string) =>
+  admin.create(`iam/roleBindings/${folder}`, { identityUid, roleUid: managedRole('viewer') })
 
 const newFolder = ({ uid, owner }: Organization) =>
   owner.api.create(`iam/groups/${uid}`, { name: newName('folder') })
@@ -175,6 +176,27 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     await assert.rejects(grpc.call(listGroups, { uidp: { ids: many } }, { token: owner.api.token }), {
       code: 3,
     })
+  })
+
+  test('filterIdsMax uids are found by a caller with roles in many folders', async () => {
+    const organization = await cast().organization()
+    const folders = [await newFolder(organization)]
+    const member = await organization.member('viewer', folders[0]?.uid)
+    for (let at = 1; at < 40; at++) {
+      const folder = await newFolder(organization)
+      folders.push(folder)
+      await bindViewer(cast(), folder.uid, member.uid)
+    }
+    const named = [folders[0], folders[20], folders[39]].map((folder) => folder?.uid as string)
+    const unknown = Array.from({ length: limits.filterIdsMax - named.length }, (_, at) =>
+      at.toString(16).padStart(40, '0'),
+    )
+    const { groups, totalCount } = await cast().grpc.call(
+      GroupsService.method.listGroups,
+      { uidp: { ids: [...unknown, ...named] } },
+      { token: member.api.token },
+    )
+    assert.deepEqual([groups.map(({ uid }) => uid), totalCount], [named.toSorted(), 3n])
   })
 
   test('the sum of skips stays within the range of the field', async () => {

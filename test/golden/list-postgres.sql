@@ -520,14 +520,14 @@ select (select count(*)
 -- in a reader thread on SQLite
 select *
   from groups
-  where (root, uid) in (select t.root, t.uid
-  from jsonb_array_elements_text($1::jsonb) as scope (value) cross
+  where root = $1 and (root, uid) in (select t.root, t.uid
+  from jsonb_array_elements_text($2::jsonb) as scope (value) cross
   join lateral (select *
   from groups as t
-  where t.root = $2 and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t)
+  where t.root = $3 and t.uid >= scope.value and t.uid < scope.value || '0' offset 0) as t)
   order by name, uid
-  limit $3 offset $4;
--- ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>, 2, 0
+  limit $4 offset $5;
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>, 2, 0
 
 
 -- the whole platform

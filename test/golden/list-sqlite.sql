@@ -512,12 +512,12 @@ select (select count(*)
 -- in a reader thread on SQLite
 select *
   from groups
-  where (root, uid) in (select t.root, t.uid
+  where root = +? and (root, uid) in (select t.root, t.uid
   from json_each(+?) as scope cross
   join groups as t on t.root = +? and t.uid >= scope.value and t.uid < scope.value || '0')
   order by name, uid
   limit +? offset +?;
--- ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>, 2, 0
+-- <root>, ["<root>/0123456789abcdef","<root>/1123456789abcdef"], <root>, 2, 0
 
 
 -- the whole platform

@@ -111,10 +111,16 @@ describe('shards of statements', { skip: cluster === undefined && 'no Citus clus
   let shardCount: number
 
   /** Runs a call of a method or route, and records its statements. */
-  const run = async (name: string, call: () => Promise<unknown>) => {
+  const run = async <T>(name: string, call: () => Promise<T>): Promise<T | undefined> => {
     caller = name
-    await call().catch((error) => failures.set(name, String(error)))
-    caller = ''
+    try {
+      return await call()
+    } catch (error) {
+      failures.set(name, String(error))
+      return undefined
+    } finally {
+      caller = ''
+    }
   }
   const callMethod = (name: string, method: DescMethodUnary, request: object, token: string) =>
     run(name, () =>
@@ -162,7 +168,13 @@ describe('shards of statements', { skip: cluster === undefined && 'no Citus clus
       await callMethod(name + MANY, method, request, token)
       if (isList) {
         await callMethod(name + IN_ONE + MANY, method, within, tenants.folderToken)
-        await callMethod(name + IN_FOLDERS + MANY, method, {}, tenants.folderToken)
+        for (const token of [tenants.folderToken, tenants.otherFolderToken]) {
+          const pages = (request: object) => callMethod(name + IN_FOLDERS + MANY, method, request, token)
+          const first = await pages({ pageSize: 1 })
+          const { nextPageToken: pageToken = '' } = (first ?? {}) as { readonly nextPageToken?: string }
+          for (const request of [{}, { pageSize: 1, pageToken }, { pageSize: 1, pageToken, skip: 1 }])
+            await pages(request)
+        }
       }
       sizes.branchesMax = BRANCHES_MAX
     }

@@ -30,6 +30,8 @@ export interface Tenants {
   readonly token: string
   /** Of a user with a role in folders of both organizations. */
   readonly folderToken: string
+  /** Of a user with roles in folders of the second organization alone. */
+  readonly otherFolderToken: string
   readonly oci: OciClient
   readonly operatorToken: string
 }
@@ -84,16 +86,34 @@ export async function createTenants(
   }
   const first = await createTenant(berth, organization, 'shared', push)
   const second = await createTenant(berth, other, 'other')
-  const folderUser = await createPerson(berth)
-  const folders = [
-    first.uids['group'],
-    second.uids['group'],
-    await createGroup(berth, organization, 'another'),
+  /** The token of a user with a role in each of some folders. */
+  const tokenIn = async (folders: readonly string[]) => {
+    const member = await createPerson(berth)
+    for (const folder of folders) await bindRole(berth, folder, member, 'viewer')
+    return berth.tokenOf(member)
+  }
+  const foldersOf = async (root: string, group = '') => [
+    group,
+    ...(await Promise.all(['another', 'third', 'fourth'].map((name) => createGroup(berth, root, name)))),
   ]
-  for (const folder of folders) await bindRole(berth, folder ?? '', folderUser, 'viewer')
-  const folderToken = await berth.tokenOf(folderUser)
+  const [here, there] = [
+    await foldersOf(organization, first.uids['group']),
+    await foldersOf(other, second.uids['group']),
+  ]
+  const folderToken = await tokenIn([...here, ...there])
+  const otherFolderToken = await tokenIn(there)
   const { api: operator } = await createOperator(berth)
-  return { first, second, user, email: EMAIL, token, folderToken, oci, operatorToken: operator.token }
+  return {
+    first,
+    second,
+    user,
+    email: EMAIL,
+    token,
+    folderToken,
+    otherFolderToken,
+    oci,
+    operatorToken: operator.token,
+  }
 }
 
 async function waitUntilRead(api: Api, repo: string, digest: string): Promise<void> {

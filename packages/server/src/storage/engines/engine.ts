@@ -34,6 +34,8 @@ export interface SqlRules {
   lookUp(table: string, alias: string, condition: string, options?: { readonly left?: boolean }): string
   /** A FROM clause with a row for each element of a JSON array of texts, as `alias.value`. */
   jsonTexts(array: string, alias: string): string
+  /** Whether a column equals one of a JSON array of texts. An index of the column finds the rows. */
+  isOneOf(column: string, array: string): string
   /** The text at an index, which may be an expression, of a JSON array of texts; null beyond its end. */
   jsonTextAt(array: string, index: string): string
   /** A FROM clause with a row for each element of a JSON array of arrays, and the text at an index of such an element. */

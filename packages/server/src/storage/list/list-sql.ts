@@ -57,6 +57,9 @@ export function indexOf({ index }: Pick<ListQuery, 'index'>): ListIndex {
   return index
 }
 
+/** Values of a condition that a statement binds one by one. */
+const VALUES_BOUND_MAX = 100
+
 /** Returns the rest of the branches after a uid, in uid order. */
 export function branchesAfter(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
   // No uid is between `uid` and `uid!`, since `!` precedes `/`.
@@ -268,6 +271,9 @@ function columnText(sql: SqlText, condition: ColumnCondition): string {
   if ('isUidSuffix' in condition) return `${column} like ${sql.bind(`%${condition.isUidSuffix}`)}`
   const { values } = condition
   if (values.length === 0) return '1 = 0'
+  // SQLite permits 32,766 bound values, and each part of a statement binds these.
+  if (values.length > VALUES_BOUND_MAX && values.every((value) => typeof value === 'string'))
+    return sql.rules.isOneOf(column, sql.bind(JSON.stringify(values)))
   return values.length === 1
     ? `${column} = ${sql.bind(values[0] as string | number)}`
     : `${column} in (${sql.bindAll(values)})`
@@ -310,29 +316,31 @@ function rangesText(
   distribution: Distribution,
 ): string {
   if (ranges.length === 0) return '1 = 0'
-  if (scannedTables.includes(table)) return scannedRangesText(sql, ranges, distribution)
-  const named = (root: string) => andIn(sql, root, distribution?.roots)
-  const rows = lookUpText(sql, table, ranges, distribution)
-  if (rows !== undefined) return `(root, uid) in (select t.root, t.uid ${rows})${named('root')}`
-  if (ranges.every(isSubtree)) return scannedRangesText(sql, ranges, distribution)
+  const only = onlyRoot(ranges)
+  const isLookedUp = only !== undefined || distribution === undefined
+  if (scannedTables.includes(table) || (!isLookedUp && ranges.every(isSubtree)))
+    return scannedRangesText(sql, ranges, distribution)
+  // Named once more for a distributed database, which would otherwise ask all servers.
+  const inRoot = only === undefined ? '' : `root = ${sql.bind(only)} and `
+  if (isLookedUp) return `${inRoot}(root, uid) in (select t.root, t.uid ${lookUpText(sql, table, ranges)})`
   const { source, element } = boundRanges(sql, ranges)
+  const named = (root: string) => andIn(sql, root, distribution.roots)
   return `(root, uid) in (select t.root, t.uid from ${source} cross join ${table} as t
     where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)}${named('t.root')})${named('root')}`
 }
 
+/** The organization of all ranges, if it is one. */
+function onlyRoot(ranges: readonly UidRange[]): string | undefined {
+  const [root, ...others] = new Set(ranges.map(({ from }) => rootOf(from)))
+  return others.length === 0 ? root : undefined
+}
+
 /**
- * Returns the FROM clause of the rows `t` in some ranges, each of which is an index look-up; undefined for several organizations of a distributed
- * database. PostgreSQL would otherwise compare all rows of an organization with all ranges in it.
+ * Returns the FROM clause of the rows `t` in some ranges, each of which is an index look-up: of one organization, or on one server. PostgreSQL would
+ * otherwise compare all rows of an organization with all ranges in it.
  */
-function lookUpText(
-  sql: SqlText,
-  table: ListedTable,
-  ranges: readonly UidRange[],
-  distribution: Distribution,
-): string | undefined {
-  const roots = new Set(ranges.map(({ from }) => rootOf(from)))
-  const [only] = roots.size === 1 ? roots : []
-  if (only === undefined && distribution !== undefined) return undefined
+function lookUpText(sql: SqlText, table: ListedTable, ranges: readonly UidRange[]): string {
+  const only = onlyRoot(ranges)
   const { source, element } = boundRanges(sql, ranges)
   const root = only === undefined ? element(0) : sql.bind(only)
   return `from ${source} ${sql.rules.lookUp(table, 't', `t.root = ${root} and t.uid >= ${element(1)} and t.uid < ${element(2)}`)}`
@@ -357,10 +365,13 @@ export function branchesCountText(sql: SqlText, query: ListQuery, branches: read
   const { table, conditions, distribution } = query
   const ranges = rangesIn(branches)
   const isPlain = conditions.length === 0 && ranges.length === branches.length && ranges.length > 1
+  const isLookedUp = distribution === undefined || onlyRoot(ranges) !== undefined
   // The ranges are disjoint, so without other conditions each of their rows counts.
   const rows =
-    isPlain && !scannedTables.includes(table) ? lookUpText(sql, table, ranges, distribution) : undefined
-  return `(select count(*) ${rows ?? `from ${table} where ${whereOf(sql, query, branches)}`})`
+    isPlain && isLookedUp && !scannedTables.includes(table)
+      ? lookUpText(sql, table, ranges)
+      : `from ${table} where ${whereOf(sql, query, branches)}`
+  return `(select count(*) ${rows})`
 }
 
 /**

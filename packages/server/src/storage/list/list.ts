@@ -478,13 +478,13 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
     first?.column === 'uid' && after !== undefined
       ? branchesAfter(query.branches, String(after[0]), first.descending)
       : query.branches
-  const rest = { ...query, branches }
-  return areInUidOrder(db, rest) && page.skip === 0
-    ? pageByBranches(db, rest, page)
-    : readBranches(db, rest, page)
+  if (areInUidOrder(db, { ...query, branches }) && page.skip === 0)
+    return pageByBranches(db, { ...query, branches }, page)
+  return readBranches(db, { ...query, branches, distribution: await readDistribution(db, branches) }, page)
 }
 
-/** Each further statement of `pageByBranches` reads this many times as many branches. */
+/** Branches that the first statement of `pageByBranches` reads, and how many times as many the next one does. */
+const BRANCHES_FIRST = 8
 const BRANCHES_GROWTH = 8
 
 /** Whether branches that would share a statement can be read one after the other. */
@@ -506,7 +506,7 @@ function areInUidOrder(db: Db, query: ListQuery): boolean {
 async function pageByBranches<Row>(db: Db, query: ListQuery, page: PageWindow): Promise<Row[]> {
   const inOrder = query.order[0]?.descending ? query.branches.toReversed() : query.branches
   const rows: Row[] = []
-  let count = db.sizes.branchesMax
+  let count = Math.min(BRANCHES_FIRST, db.sizes.branchesMax)
   for (let at = 0; at < inOrder.length && rows.length < page.limit; ) {
     const branches = inOrder.slice(at, at + count)
     const distribution = await readDistribution(db, branches)

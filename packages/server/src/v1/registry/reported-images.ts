@@ -31,10 +31,12 @@ export async function findImages(
   { repo, digest, tag }: ImageFilter,
   size: number,
 ): Promise<readonly ManifestContentsRow[]> {
+  const around = repo === '' ? scopes : scopesAround(scopes, repo)
+  if (around.length === 0) return []
   const distribution = await distributionOf(db, repo === '' ? scopes : [repo])
   const roots = distribution?.roots
   const sql = sqlText(db.engine)
-  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', scopes, distribution)}`
+  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', around, distribution)}`
   const conditions = [`c.source <> ''${andIn(sql, 'c.root', roots)}`, `(c.root, c.repo) in (${visible})`]
   if (repo !== '') conditions.push(`c.root = ${sql.bind(rootOf(repo))} and c.repo = ${sql.bind(repo)}`)
   const isNamed = (name: (column: string) => string) =>
@@ -56,6 +58,10 @@ export async function findImages(
   return runLongText<ManifestContentsRow>(db, text, sql)
 }
 
+/** The scopes in the organization of a uid: a distributed database is asked for one organization. */
+const scopesAround = (scopes: readonly string[], uid: string) =>
+  scopes.filter((scope) => scope === '' || rootOf(scope) === rootOf(uid))
+
 /** Returns the repos with a uid or name. */
 export async function findRepos(
   db: Db,
@@ -63,12 +69,14 @@ export async function findRepos(
   repo: string,
   size: number,
 ): Promise<readonly Pick<RepoRow, 'uid'>[]> {
+  const around = repo.includes('/') ? scopesAround(scopes, repo) : scopes
+  if (around.length === 0) return []
   const distribution = await distributionOf(db, repo.includes('/') ? [repo] : scopes)
   const sql = sqlText(db.engine)
   const isNamed = repo.includes('/')
     ? `root = ${sql.bind(rootOf(repo))} and uid = ${sql.bind(repo)}`
     : `name = ${sql.bind(repo)}`
-  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', scopes, distribution)}
+  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', around, distribution)}
     order by uid limit ${sql.bind(size)}`
   return runLongText(db, text, sql)
 }

@@ -13,6 +13,7 @@ export const postgresSql: SqlRules = {
   lookUp: (table, alias, condition, { left = false } = {}) =>
     `${left ? 'left' : 'cross'} join lateral (select * from ${table} as ${alias} where ${condition} offset 0) as ${alias}${left ? ' on true' : ''}`,
   jsonTexts: (array, alias) => `jsonb_array_elements_text(${array}::jsonb) as ${alias} (value)`,
+  isOneOf: (column, array) => `${column} = any (array(select jsonb_array_elements_text(${array}::jsonb)))`,
   jsonTextAt: (array, index) => `(${array}::jsonb ->> ${index})`,
   jsonArrays: (array, alias) => ({
     source: `jsonb_array_elements(${array}::jsonb) as ${alias} (ends)`,

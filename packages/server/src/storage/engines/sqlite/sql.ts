@@ -15,6 +15,7 @@ export const sqliteSql: SqlRules = {
   lookUp: (table, alias, condition, { left = false } = {}) =>
     `${left ? 'left' : 'cross'} join ${table} as ${alias} on ${condition}`,
   jsonTexts: (array, alias) => `json_each(${array}) as ${alias}`,
+  isOneOf: (column, array) => `${column} in (select value from json_each(${array}))`,
   jsonTextAt: (array, index) => `(${array} ->> ${index})`,
   jsonArrays: (array, alias) => ({
     source: `json_each(${array}) as ${alias}`,
