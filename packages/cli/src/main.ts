@@ -58,14 +58,10 @@ async function suggestions(
     return []
   const [, word = ''] = /'([^']*)'/.exec(message) ?? []
   const command = commandOf(program)
-  const found =
-    code === 'commander.unknownCommand'
-      ? command === program
-        ? pathsTo(await loadAllCommands(server), word)
-        : []
-      : code === 'commander.unknownOption'
-        ? optionsWith(command, word)
-        : []
+  let found: readonly string[] = []
+  if (code === 'commander.unknownOption') found = optionsWith(command, word)
+  if (code === 'commander.unknownCommand' && command === program)
+    found = pathsTo(await loadAllCommands(server), word)
   if (found.length > 0 && found.length <= SUGGESTIONS_MAX) return [`(Did you mean ${found.join(' or ')}?)`]
   const help = `see ${pathOf(command)} --help`
   return [command.name() === 'serve' ? `the settings of the server are environment variables: ${help}` : help]
