@@ -316,18 +316,23 @@ function rangesText(
   distribution: Distribution,
 ): string {
   if (ranges.length === 0) return '1 = 0'
-  const only = onlyRoot(ranges)
-  const isLookedUp = only !== undefined || distribution === undefined
-  if (scannedTables.includes(table) || (!isLookedUp && ranges.every(isSubtree)))
+  if (canLookUp(table, ranges, distribution)) {
+    // Named once more for a distributed database, which would otherwise ask all servers.
+    const only = onlyRoot(ranges)
+    const inRoot = only === undefined ? '' : `root = ${sql.bind(only)} and `
+    return `${inRoot}(root, uid) in (select t.root, t.uid ${lookUpText(sql, table, ranges)})`
+  }
+  if (scannedTables.includes(table) || ranges.every(isSubtree))
     return scannedRangesText(sql, ranges, distribution)
-  // Named once more for a distributed database, which would otherwise ask all servers.
-  const inRoot = only === undefined ? '' : `root = ${sql.bind(only)} and `
-  if (isLookedUp) return `${inRoot}(root, uid) in (select t.root, t.uid ${lookUpText(sql, table, ranges)})`
   const { source, element } = boundRanges(sql, ranges)
-  const named = (root: string) => andIn(sql, root, distribution.roots)
+  const named = (root: string) => andIn(sql, root, distribution?.roots)
   return `(root, uid) in (select t.root, t.uid from ${source} cross join ${table} as t
     where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)}${named('t.root')})${named('root')}`
 }
+
+/** Whether `lookUpText` serves the ranges: a distributed database looks rows up in one organization only. */
+const canLookUp = (table: ListedTable, ranges: readonly UidRange[], distribution: Distribution) =>
+  !scannedTables.includes(table) && (distribution === undefined || onlyRoot(ranges) !== undefined)
 
 /** The organization of all ranges, if it is one. */
 function onlyRoot(ranges: readonly UidRange[]): string | undefined {
@@ -336,8 +341,8 @@ function onlyRoot(ranges: readonly UidRange[]): string | undefined {
 }
 
 /**
- * Returns the FROM clause of the rows `t` in some ranges, each of which is an index look-up: of one organization, or on one server. PostgreSQL would
- * otherwise compare all rows of an organization with all ranges in it.
+ * Returns the FROM clause of the rows `t` in some ranges, each of which is an index look-up. PostgreSQL would otherwise compare all rows of an
+ * organization with all ranges in it. See `canLookUp`.
  */
 function lookUpText(sql: SqlText, table: ListedTable, ranges: readonly UidRange[]): string {
   const only = onlyRoot(ranges)
@@ -365,10 +370,9 @@ export function branchesCountText(sql: SqlText, query: ListQuery, branches: read
   const { table, conditions, distribution } = query
   const ranges = rangesIn(branches)
   const isPlain = conditions.length === 0 && ranges.length === branches.length && ranges.length > 1
-  const isLookedUp = distribution === undefined || onlyRoot(ranges) !== undefined
   // The ranges are disjoint, so without other conditions each of their rows counts.
   const rows =
-    isPlain && isLookedUp && !scannedTables.includes(table)
+    isPlain && canLookUp(table, ranges, distribution)
       ? lookUpText(sql, table, ranges)
       : `from ${table} where ${whereOf(sql, query, branches)}`
   return `(select count(*) ${rows})`
